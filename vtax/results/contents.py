@@ -9,11 +9,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from vtax.results.blocks import Block, block_numbers, read_block
+from vtax.results.journal import NAME as JOURNAL
 from vtax.results.journal import DamagedJournalError, Entry, by_block, read_journal
 from vtax.results.parts import list_parts
 
 FEW_BLOCKS = 5
 """So few take half the CPU time one after the other that they take all at once, and hardly longer."""
+SMALL_JOURNAL_BYTES = 1 << 16
+"""Of some three hundred trials: of more, looking at each takes longer than what is spared."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +81,13 @@ def differences(absent: Iterable[str], unknown: Iterable[str]) -> list[str]:
     return notes
 
 
-def has_many(directory: Path, tables: Iterable[str]) -> bool:
-    """Whether one of the tables has more parts than a few blocks have. InputError where one has too many files."""
-    return max(len(list_parts(directory, name)) for name in tables) > FEW_BLOCKS
+def is_small(directory: Path, tables: Iterable[str]) -> bool:
+    """Whether a result has few blocks of few trials, or it cannot be told. InputError where it has too many files."""
+    try:
+        parts = max(len(list_parts(directory, name)) for name in tables)
+        return parts <= FEW_BLOCKS and (directory / JOURNAL).stat().st_size <= SMALL_JOURNAL_BYTES
+    except OSError:
+        return True
 
 
 def read_contents(directory: Path, schemas: Mapping[str, pa.Schema]) -> Contents:

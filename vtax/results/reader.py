@@ -21,7 +21,7 @@ from msgspec import Struct
 from pydantic import JsonValue
 
 from vtax.inputs import InputError
-from vtax.results.contents import has_many, read_contents
+from vtax.results.contents import is_small, read_contents
 from vtax.results.files import is_written
 from vtax.results.manifest import read_manifest
 from vtax.results.mending import mend
@@ -78,10 +78,9 @@ class Result:
                 campaign["status"] = "cut short"
         mended = mend(campaign)
         expected = schemas(campaign)
-        at_once = campaign.get("status") != "running" and has_many(directory, expected)
-        contents = (read_whole(directory, expected) if at_once else None) or read_contents(
-            directory, expected
-        )
+        at_once = campaign.get("status") != "running" and not is_small(directory, expected)
+        whole = read_whole(directory, expected) if at_once else None
+        contents = whole or read_contents(directory, expected)
         tables = {name: schema.empty_table() for name, schema in expected.items()} | contents.tables
         return cls(directory, campaign, tables, [*mended, *contents.damaged], contents.notes)
 

@@ -8,19 +8,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.large_result import make
+from bench.large_result import PLATFORMS, make
 from vtax.results import Result
-from vtax.results.contents import read_contents
+from vtax.results.contents import FEW_BLOCKS, SMALL_JOURNAL_BYTES, is_small, read_contents
 from vtax.results.journal import NAME as JOURNAL
 from vtax.results.manifest import read_manifest
-from vtax.results.schema import schemas
+from vtax.results.parts import trial_part_path
+from vtax.results.schema import TABLES, schemas
 from vtax.results.whole import Whole, read_whole
+
+TRIALS = 2 * len(PLATFORMS) * (FEW_BLOCKS + 1)
+"""Of two loads, in more than a few blocks."""
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("whole") / "result"
-    make(directory, trials=24, loads_mbps=(10, 20))
+    make(directory, trials=TRIALS, loads_mbps=(10, 20))
     return directory
 
 
@@ -38,7 +42,7 @@ def test_both_ways_give_the_same(result: Path) -> None:
     whole, contents = at_once(result), read_contents(result, expected)
     assert whole is not None
     assert whole.notes == contents.notes == []
-    assert whole.tables["trials"].num_rows == 24
+    assert whole.tables["trials"].num_rows == TRIALS
     for name, table in contents.tables.items():
         assert whole.tables[name].equals(table), name
 
@@ -109,6 +113,22 @@ def test_what_is_amiss_is_left_to_who_can_tell_what_is_lost(damage: str, result:
     assert Result.open(result).damaged or "other columns" in damage
 
 
+def test_a_small_one_is_read_block_by_block(result: Path, tmp_path: Path) -> None:
+    """It is read at once that has many parts in some table, or many trials."""
+    small = tmp_path / "small"
+    make(small, trials=len(PLATFORMS) * FEW_BLOCKS, loads_mbps=(10,))
+    assert [is_small(each, TABLES) for each in (small, result)] == [True, False]
+    (small / "samples").mkdir(exist_ok=True)
+    for trial in range(FEW_BLOCKS + 1):
+        trial_part_path(small, "samples", 0, trial).touch()
+    assert not is_small(small, TABLES)
+    shutil.rmtree(small / "samples")
+    assert is_small(small, TABLES)
+    with (small / JOURNAL).open("ab") as journal:
+        journal.truncate(SMALL_JOURNAL_BYTES + 1)
+    assert not is_small(small, TABLES)
+
+
 def test_one_that_is_being_written_is_read_block_by_block(
     result: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,4 +137,4 @@ def test_one_that_is_being_written_is_read_block_by_block(
     monkeypatch.setattr("vtax.results.reader.read_whole", lambda *_: pytest.fail("read at once"))
     manifest = result / "campaign.json"
     manifest.write_text(manifest.read_text().replace('"complete"', '"running"'))
-    assert Result.open(result).tables["trials"].num_rows == 24
+    assert Result.open(result).tables["trials"].num_rows == TRIALS
