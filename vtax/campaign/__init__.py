@@ -137,9 +137,7 @@ def _manifest(
     """What campaign.json says of a campaign that begins."""
     return {
         "vtax_version": vtax.__version__,
-        "name": scenario.name,
-        "scenario": scenario.resolved(),
-        "factors": list(cells[0].factors),
+        **scenario.described(),
         "seed": seed,
         "created_at": started_at.isoformat(),
         "status": "running",

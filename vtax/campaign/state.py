@@ -13,9 +13,12 @@ from vtax.results import Result, Row, TrialRecord, number, whole
 ATTEMPTS = 3
 """How often an invalid trial is measured in all."""
 
+LOAD_COLUMN = "intended_mbps"
+"""What a search varies; kinds of workload that none is made of have no such column."""
+
 _TRIALS = """
-    SELECT trial_id, block, cell, search, step, run, intended_mbps, warmup_s, duration_s, wall_s, verdict, marks,
-           frames_sent, frames_received, received_mbps
+    SELECT trial_id, block, cell, search, step, run, {load} AS intended_mbps, warmup_s, duration_s, wall_s, verdict,
+           marks, frames_sent, frames_received, received_mbps
     FROM trials LEFT JOIN (
         SELECT trial_id, sum(frames_sent)::BIGINT AS frames_sent,
                sum(frames_received)::BIGINT AS frames_received,
@@ -158,4 +161,6 @@ def _whole(trials: list[Trial]) -> list[Trial]:
 
 def state_of(result: Result) -> CampaignState:
     """Return the state that the committed trials of a result make up."""
-    return CampaignState(Trial.read(row) for row in result.query(_TRIALS).to_pylist())
+    has_loads = LOAD_COLUMN in result.tables["trials"].schema.names
+    rows = result.query(_TRIALS.format(load=LOAD_COLUMN if has_loads else "NULL::DOUBLE"))
+    return CampaignState(Trial.read(row) for row in rows.to_pylist())

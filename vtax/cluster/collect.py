@@ -31,9 +31,7 @@ def begin(directory: Path, scenario: Scenario, seed: int) -> MergedWriter:
     """Begin the result of all blocks of `scenario`. InputError where the directory is not empty."""
     manifest: dict[str, JsonValue] = {
         "vtax_version": vtax.__version__,
-        "name": scenario.name,
-        "scenario": scenario.resolved(),
-        "factors": list(scenario.cells()[0].factors),
+        **scenario.described(),
         "seed": seed,
         "created_at": datetime.now(UTC).isoformat(),
         "status": "running",
@@ -65,12 +63,10 @@ def go_on(directory: Path) -> MergedWriter:
 def order_of(writer: MergedWriter, scenario: Scenario, file: TestbedsFile) -> Order:
     """What testbeds are told of the campaign. All that it needs has been granted."""
     told = writer.campaign
-    manifest = {
-        key: told[key] for key in ("vtax_version", "name", "scenario", "seed", "created_at", "command")
-    }
+    manifest = {key: told[key] for key in ("vtax_version", "seed", "created_at", "command")}
     return {
         "id": str(told[CAMPAIGN_ID]),
-        "manifest": {**manifest, "factors": list(scenario.cells()[0].factors), "status": "interrupted"},
+        "manifest": {**manifest, **scenario.described(), "status": "interrupted"},
         "files": scenario.files(),
         "allow": sorted({need.kind for need in (*needs_of(scenario), *file.needs)}),
         "run_with": file.run_with,

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import GenericAlias
 from typing import Literal, TypeVar
 
-import pyarrow as pa
 from pydantic import ConfigDict, Field, JsonValue, create_model
 from pydantic.fields import FieldInfo
 
+from vtax.columns import Column, ColumnType
 from vtax.documents.base import Document, Moment, Part
 from vtax.results.schema import TABLES, TRIALS, Table
-from vtax.results.schema.table import Column
 
 Model = TypeVar("Model", bound=Part)
 
-TYPES: Mapping[Callable[[pa.DataType], bool], object] = {
-    pa.types.is_integer: int | None,
-    pa.types.is_floating: float | None,
-    pa.types.is_boolean: bool | None,
-    pa.types.is_string: str | None,
-    pa.types.is_list: list[str] | None,
-    pa.types.is_timestamp: Moment | None,
+TYPES: Mapping[ColumnType, object] = {
+    ColumnType.INT32: int | None,
+    ColumnType.INT64: int | None,
+    ColumnType.DOUBLE: float | None,
+    ColumnType.BOOL: bool | None,
+    ColumnType.STRING: str | None,
+    ColumnType.STRINGS: list[str] | None,
+    ColumnType.INSTANT: Moment | None,
 }
 """The type of a value in JSON, by what its column's type is; null is unknown, missing or not applicable."""
 
@@ -49,14 +49,10 @@ class Untabled(Described, ExportHead):
 
 
 class TrialRow(Described):
-    """A row of `trials`, which also has a text for each further factor of the campaign."""
+    """A row of `trials`, which also has what the kind of workload records, and a text for each further factor."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, str | None]
-
-
-def _type(column: pa.DataType) -> object:
-    return next(kind for is_kind, kind in TYPES.items() if is_kind(column))
+    __pydantic_extra__: dict[str, str | int | float | bool | None]
 
 
 def _meaning(column: Column) -> str:
@@ -65,7 +61,7 @@ def _meaning(column: Column) -> str:
 
 def _row(table: Table) -> type[Part]:
     fields = {
-        column.name: (_type(column.type), Field(description=_meaning(column))) for column in table.columns
+        column.name: (TYPES[column.type], Field(description=_meaning(column))) for column in table.columns
     }
     base = TrialRow if table is TRIALS else Described
     about = f"A row of `{table.name}`: {table.row}."

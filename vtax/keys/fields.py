@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypedDict, TypeVar, Unpack, get_args, overload
+from typing import Annotated, Literal, TypedDict, TypeVar, Unpack, get_args, get_origin, overload
 
 from pydantic import (
     AfterValidator,
@@ -20,6 +20,8 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from vtax.columns import Column, ColumnType
+
 T = TypeVar("T")
 
 Mark = Literal["short", "laid_for"]
@@ -34,9 +36,10 @@ PLATFORM_KEY = r"[a-z][a-z0-9_]*"
 
 @dataclass(frozen=True)
 class Marks:
-    """What a field says of itself as a factor; no part of its JSON Schema."""
+    """What a field says of itself as a factor and as a column; no part of its JSON Schema."""
 
     said: tuple[Mark, ...]
+    unit: str | None
 
 
 class Keys(BaseModel):
@@ -67,7 +70,14 @@ class AsFactor(TypedDict, total=False):
     """Whether testbed and guests are set up for its value, so that another value needs others."""
 
 
-class Told(Constraints, AsFactor, total=False):
+class AsColumn(TypedDict, total=False):
+    """What a key is as a column of `trials`; one that says nothing has none."""
+
+    unit: str
+    """What its values are in, empty for text."""
+
+
+class Told(Constraints, AsFactor, AsColumn, total=False):
     """What a key says beside its meaning."""
 
 
@@ -89,7 +99,7 @@ def key(meaning: str, allowed: str, **given: Unpack[Given]) -> object:
 
     One that has to be given stands in its annotation, `Annotated[int, key(...)]`; one with a default is assigned.
     """
-    marks = Marks(tuple(mark for mark in MARKS if given.pop(mark, False)))
+    marks = Marks(tuple(mark for mark in MARKS if given.pop(mark, False)), given.pop("unit", None))
     # No overload of Field takes a default that may be missing, as `given` has it.
     field: FieldInfo = Field(description=meaning, json_schema_extra={"allowed": allowed}, **given)  # type: ignore[call-overload]
     field.metadata.append(marks)
@@ -102,6 +112,29 @@ def marked(keys: type[Keys], mark: Mark) -> list[str]:
         name
         for name, field in keys.model_fields.items()
         if any(mark in marks.said for marks in _marks(field))
+    ]
+
+
+def columns_of(keys: type[Keys]) -> Iterator[Column]:
+    """A column for each key that names a unit, with the type of its values and its meaning."""
+    for name, field in keys.model_fields.items():
+        for marks in _marks(field):
+            if marks.unit is not None:
+                meaning = field.description or ""
+                yield Column(name, _type_of(field.annotation), marks.unit, meaning, is_level=True)
+
+
+def _type_of(annotation: object) -> ColumnType:
+    """The type of values that have this annotation: of one kind, or null. TypeError for any other."""
+    literal = get_origin(annotation) is Literal
+    kinds = (
+        {type(each) for each in get_args(annotation)}
+        if literal
+        else {*(get_args(annotation) or (annotation,))}
+    )
+    (kind,) = kinds - {type(None)}
+    return {int: ColumnType.INT32, float: ColumnType.DOUBLE, str: ColumnType.STRING, bool: ColumnType.BOOL}[
+        kind
     ]
 
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
 from vtax.agent_api import LONGEST_PHASE_S
+from vtax.columns import Column
 from vtax.inputs.needs import Need
 from vtax.keys.encapsulation import Encapsulation
-from vtax.keys.fields import Keys, Scalar, key
+from vtax.keys.fields import Keys, Scalar, columns_of, key
 from vtax.keys.frames import FrameLoad
 from vtax.keys.testbed import TestbedSettings
 
@@ -44,6 +45,17 @@ class WorkloadKeys(Keys):
     kind: str
     has_rate: ClassVar[bool] = False
     """Whether it carries something at a rate, which `precision` can be of; else what takes time is timed."""
+    recorded: ClassVar[Sequence[Column]] = ()
+    """What `trials` has of it beside its keys that name a unit."""
+
+    @classmethod
+    def columns(cls) -> Sequence[Column]:
+        """What `trials` has of it beside what all trials have."""
+        return (*columns_of(cls), *cls.recorded)
+
+    def asked(self) -> dict[str, Scalar | None]:
+        """What columns hold before a trial: the values of its keys, null for one that says nothing there."""
+        return {column.name: getattr(self, column.name) for column in columns_of(type(self))}
 
     @property
     def frame_load(self) -> FrameLoad | None:

@@ -10,12 +10,12 @@ from typing import Literal
 from msgspec import Struct
 
 from vtax.model.cell import UNKNOWN_CONTEXT, Cell, Column, Part, Parts, Reading
-from vtax.model.levels import Level, Levels, Setting
+from vtax.model.levels import Dimension, Level, Levels, Setting
 from vtax.model.metric import VICTIM, Metric, Relation
 from vtax.model.recorded import Recorded
 from vtax.model.series import series
 from vtax.results import Result, Value, number, text, whole
-from vtax.results.schema import TRIALS
+from vtax.results.schema import factor_columns
 
 # The trials that enter means. Every query averages a cell's trials of one block (repeated attempts), so that
 # a block weighs the same in each mean and each pair.
@@ -71,7 +71,7 @@ def read_cells(
                     key=row.key,
                     platform=row.platform,
                     setting=row.setting,
-                    level=_level(row.also[reading.dimension.column]) if reading.dimension else None,
+                    level=level_of(row, reading.dimension) if reading.dimension else None,
                     uut_context=context,
                     recorded=row.recorded,
                     invalid=row.invalid,
@@ -105,11 +105,13 @@ def recorded_cells(
 ) -> list[RecordedCell]:
     """Return every cell that has a recorded trial, in the order of their first, with the columns `levels` names.
 
-    All trials of a cell have these in common, and those that `also` names. Cells whose packets were followed are apart
+    All trials of a cell have these in common, and those that `also` names; of what the kind of workload does not record
+    they have null. Cells whose packets were followed are apart
     from all others.
     """
     further, names = further_factors(result), levels.__struct_fields__
-    columns = dict.fromkeys(("platform", *names, *also, *further))
+    there = result.tables["trials"].schema.names
+    columns = [name for name in dict.fromkeys(("platform", *names, *also, *further)) if name in there]
     rows = result.rows(
         f"SELECT cell, {any_values(columns)}, count(*) AS recorded,"  # noqa: S608, all quoted
         " count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect"
@@ -120,21 +122,20 @@ def recorded_cells(
             key=text(row["cell"]),
             platform=text(row["platform"]),
             setting=Setting(
-                levels(*(row[name] for name in names)), tuple((name, str(row[name])) for name in further)
+                levels(*(row.get(name) for name in names)), tuple((name, str(row[name])) for name in further)
             ),
             recorded=whole(row["recorded"]),
             invalid=whole(row["invalid"]),
             suspect=whole(row["suspect"]),
-            also={name: row[name] for name in also},
+            also={name: row.get(name) for name in also},
         )
         for row in rows
     ]
 
 
 def further_factors(result: Result) -> tuple[str, ...]:
-    """Return the campaign's factors beyond those that every trial has: `trials` has a text column for each."""
-    known = {column.name for column in TRIALS.columns}
-    return tuple(name for name in result.tables["trials"].schema.names if name not in known)
+    """Return the campaign's factors beyond those that its kind records: `trials` has a text column for each."""
+    return tuple(column.name for column in factor_columns(result.campaign))
 
 
 def any_levels(further: Iterable[str]) -> str:
@@ -147,7 +148,9 @@ def any_values(names: Iterable[str]) -> str:
     return ", ".join(f"any_value({_quoted(name)}) AS {_quoted(name)}" for name in names)
 
 
-def _level(value: Value) -> Level:
+def level_of(cell: RecordedCell, dimension: Dimension) -> Level:
+    """Return what a cell, read with the dimension's column, has of it."""
+    value = cell.also[dimension.column]
     return None if value is None else number(value)
 
 

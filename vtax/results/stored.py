@@ -40,6 +40,7 @@ class StoredCampaign(TypedDict, total=False):
     vtax_version: str | None
     command: list[JsonValue] | None
     factors: list[str] | None
+    columns: list[dict[str, JsonValue]] | None
     blocks: list[int] | None
     testbeds: dict[str, dict[str, JsonValue]] | None
     ceilings: list[dict[str, JsonValue]] | None

@@ -93,6 +93,16 @@ class Scenario:
         """The scenario as JSON values, defaults and overrides included."""
         return self.file.model_dump(mode="json")
 
+    def described(self) -> dict[str, JsonValue]:
+        """What campaign.json has of it: what it is, and what a trial of it records."""
+        cell = self._cells[0]
+        return {
+            "name": self.name,
+            "scenario": self.resolved(),
+            "factors": list(cell.factors),
+            "columns": [column.as_json() for column in cell.workload.columns()],
+        }
+
     def override(
         self,
         platforms: list[str] | None = None,

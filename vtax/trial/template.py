@@ -99,7 +99,7 @@ class Trial(ABC, Generic[P]):
             drain_s=self.drain_s if complete else 0.0,
             start_spread_ms=self.start_spread_ms if complete else None,
         )
-        trial: Row = {**common, **self.columns()}
+        trial: Row = {**common, **observed.cell.workload.asked(), **self.columns()}
         if not complete:
             return TrialRecord(trial=trial)
         own = self.rows()
@@ -172,9 +172,9 @@ class Trial(ABC, Generic[P]):
         """Yield what else interfered with it than what any trial is asked for."""
         yield from ()
 
-    @abstractmethod
     def columns(self) -> Row:
-        """Return its own columns of `trials`."""
+        """Return its own columns of `trials`, beside what was asked."""
+        return {}
 
     @abstractmethod
     def rows(self) -> TrialRecord:

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from vtax.model.bound import Limit
 from vtax.model.estimate import Estimate
-from vtax.model.levels import Setting
 from vtax.model.marks import FAR_END_BUSY
+from vtax.model.recorded import Recorded
 from vtax.model.sample import Sample
 from vtax.model.streams import LINK_FULL, fills_link, link_goodput_mbps
 from vtax.statistics import Interval, fair_share
@@ -19,7 +19,7 @@ from vtax.views.stream_cells import BulkTrial, StreamCell
 
 
 @dataclass(frozen=True)
-class Goodput:
+class Goodput(Recorded):
     """Layer-4 payload that arrived from, or at, so many guests; *at least* that where the far ends bounded it.
 
     `aggregate_mbps` is R aggregate, `fair_share_mbps` R aggregate / N, `by_guest_mbps` R i by the guest's number from
@@ -27,9 +27,6 @@ class Goodput:
     `far_end_busy` tells that in some trial the CPU of the far ends had no time left.
     """
 
-    key: str
-    platform: str
-    setting: Setting
     guests: int
     aggregate_mbps: Estimate
     fair_share_mbps: Estimate
@@ -37,9 +34,6 @@ class Goodput:
     link_mbps: float | None
     of_link: Estimate | None
     far_end_busy: bool
-    recorded: int
-    invalid: int
-    suspect: int
     cell: StreamCell
 
     @property

@@ -19,6 +19,7 @@ from vtax.model.frames import (
 )
 from vtax.model.levels import Setting
 from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, LOSS, THROUGHPUT
+from vtax.model.recorded import Recorded
 from vtax.statistics import Interval, climb, load_cap, select_maximum
 from vtax.statistics.anytime import Ladder
 from vtax.statistics.interval import CONFIDENCE
@@ -28,16 +29,13 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Throughput:
+class Throughput(Recorded):
     """What a platform carried at one load, accumulated over the streams and for each stream (layer 1).
 
     `intended_mbps` is a stream's load, None for the flood, whose throughput is *at least* that where something other
     than the platform bounded a trial. `generator_limited` tells that the generator's ceiling set the load of one.
     """
 
-    key: str
-    platform: str
-    setting: Setting
     intended_mbps: float | None
     uut_context: str
     offered_mbps: Estimate
@@ -47,9 +45,6 @@ class Throughput:
     generator_limited: bool
     carried_in_full: bool
     marks: Mapping[str, int]
-    recorded: int
-    invalid: int
-    suspect: int
     cell: Cell
 
     @property

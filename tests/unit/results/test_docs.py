@@ -1,33 +1,41 @@
 """docs/results.md and the schemas that files are written with say the same."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from scripts.result_tables import describe_all
 from tests.helpers.paths import ROOT
-from vtax.results.describe import describe_all
-from vtax.results.schema import TABLES, Table, schemas
+from vtax.columns import Column
+from vtax.registry.keys import KINDS
+from vtax.results.schema import TABLES, schemas
 
 DOCS = ROOT / "docs" / "results.md"
-BEGIN, END = "<!-- tables: what `python -m vtax.results.describe` prints -->\n", "<!-- end of tables -->\n"
+BEGIN, END = "<!-- tables: what `python -m scripts.result_tables` prints -->\n", "<!-- end of tables -->\n"
 
 
 def test_docs_hold_the_tables() -> None:
     inside = DOCS.read_text().split(BEGIN)[1].split(END)[0]
-    assert inside.strip() == describe_all().strip(), "put what `python -m vtax.results.describe` prints there"
+    assert inside.strip() == describe_all().strip(), "put what `python -m scripts.result_tables` prints there"
 
 
 def test_docs_name_every_column_of_every_arrow_schema() -> None:
     sections = DOCS.read_text().split("### `")
-    for name, schema in schemas({}).items():
+    for name, schema in schemas({"columns": []}).items():
         (section,) = (text for text in sections if text.startswith(f"{name}`"))
         rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| `")]
         assert [(row[0].strip("| `"), row[1]) for row in rows] == [(f.name, str(f.type)) for f in schema]
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_units_are_those_that_the_names_say(table: Table) -> None:
+COLUMNS = {name: table.columns for name, table in TABLES.items()} | {
+    kind: keys.columns() for kind, keys in KINDS.items()
+}
+
+
+@pytest.mark.parametrize("columns", COLUMNS.values(), ids=COLUMNS)
+def test_units_are_those_that_the_names_say(columns: Sequence[Column]) -> None:
     suffixes = {
         "_mbps": "Mbit/s",
         "_fps": "frames/s",
@@ -40,7 +48,7 @@ def test_units_are_those_that_the_names_say(table: Table) -> None:
         "percent": "%",
         "_ratio": "ratio",
     }
-    for column in table.columns:
+    for column in columns:
         assert column.meaning
         for suffix, unit in suffixes.items():
             if column.name.endswith(suffix):

@@ -19,6 +19,7 @@ import pytest
 
 from tests.helpers.json_schema import broken
 from tests.helpers.results.hostile import journal_changed, manifest_changed, part_changed, result_changed
+from tests.helpers.results.narrowed import narrow
 from tests.helpers.results.recorded import KINDS, unpack
 from vtax.cli import main
 from vtax.documents.schema import DOCUMENTS, document_schema
@@ -46,9 +47,11 @@ def place() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def recorded(place: Path) -> dict[str, Path]:
-    """Results of all kinds, each in a directory of its own with a file outside of it."""
-    for kind in KINDS:
+    """Results of all kinds, each in a directory of its own with a file outside of it; every other one lists columns."""
+    for number, kind in enumerate(KINDS):
         unpack(kind, place / "recorded")
+        if number % 2:
+            narrow(place / "recorded" / kind)
     return {kind: place / "recorded" / kind for kind in KINDS}
 
 

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from vtax.results.schema.table import DOUBLE, INT32, INT64, STRING, TRIAL_ID, Column, Table
+from vtax.columns import Column
+from vtax.results.schema.table import DOUBLE, INT32, INT64, STRING, TRIAL_ID, Table
 
 CPU: Final = Table(
     "cpu",

@@ -3,14 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-INT32, INT64, DOUBLE, STRING, BOOL = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.bool_()
-STRINGS: Final = pa.list_(pa.string())
-INSTANT: Final = pa.timestamp("us", tz="UTC")
+from vtax.columns import Column, ColumnType
+
+INT32, INT64, DOUBLE, STRING, BOOL, STRINGS, INSTANT = ColumnType
+ARROW: Final = {
+    INT32: pa.int32(),
+    INT64: pa.int64(),
+    DOUBLE: pa.float64(),
+    STRING: pa.string(),
+    BOOL: pa.bool_(),
+    STRINGS: pa.list_(pa.string()),
+    INSTANT: pa.timestamp("us", tz="UTC"),
+}
+"""What files and views hold of each type."""
 
 Value: TypeAlias = bool | int | float | str | datetime | Sequence[str] | None
 """What a row has in a column."""
@@ -39,19 +48,12 @@ def number(value: object) -> float:
     return value
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column: `unit` is empty for names, labels and structured text."""
-
-    name: str
-    type: pa.DataType
-    unit: str
-    meaning: str
-
-    @cached_property
-    def field(self) -> pa.Field:
-        """The Arrow field, with unit and meaning as its metadata."""
-        return pa.field(self.name, self.type, metadata={"unit": self.unit, "meaning": self.meaning})
+def schema_of(columns: Sequence[Column]) -> pa.Schema:
+    """The Arrow schema of columns, each with its unit and meaning as metadata."""
+    return pa.schema(
+        pa.field(column.name, ARROW[column.type], metadata={"unit": column.unit, "meaning": column.meaning})
+        for column in columns
+    )
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,6 @@ class Table:
     name: str
     row: str
     columns: tuple[Column, ...]
-
-    def schema(self, further: Sequence[str] = ()) -> pa.Schema:
-        """The Arrow schema, with a string column for each of the `further` factors of a campaign."""
-        factors = (Column(name, STRING, "", "level of this factor, as text") for name in further)
-        return pa.schema([column.field for column in (*self.columns, *factors)])
 
 
 TRIAL_ID: Final = Column("trial_id", INT64, "", "number of the trial, unique in the campaign")

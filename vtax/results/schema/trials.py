@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from vtax.results.schema.table import BOOL, DOUBLE, INSTANT, INT32, STRING, STRINGS, TRIAL_ID, Column, Table
+from vtax.columns import Column
+from vtax.results.schema.table import BOOL, DOUBLE, INSTANT, INT32, STRING, STRINGS, TRIAL_ID, Table
 
 TRIALS: Final = Table(
     "trials",
@@ -20,76 +21,13 @@ TRIALS: Final = Table(
         ),
         Column("attempt", INT32, "", "attempt at this repetition, from 0; more follow an invalid one"),
         Column("platform", STRING, "", "platform preset"),
-        Column("streams", INT32, "streams", "parallel streams, each over its own pair of links"),
         Column("guests", INT32, "guests", "guests on the host"),
-        Column("transport", STRING, "", "tcp, udp or sctp; null for plain frames"),
-        Column(
-            "direction", STRING, "", "what the guests of bulk streams do: sending, receiving or forwarding"
-        ),
-        Column(
-            "message_bytes",
-            INT32,
-            "byte",
-            "what is handed to the kernel at once, a request's length, or a relayed message's; null for plain frames "
-            "and for the transport's default",
-        ),
-        Column(
-            "buffer_bytes",
-            INT32,
-            "byte",
-            "what sockets of bulk streams ask for as send and receive buffer; null for the kernels' choice, and for "
-            "all else",
-        ),
-        Column(
-            "response_bytes",
-            INT32,
-            "byte",
-            "length of the answer to a request; null for as long as the request, and for all else",
-        ),
-        Column(
-            "placement",
-            STRING,
-            "",
-            "who asks a guest, or sends to it or receives from it: guest-to-peer, inter-host or intra-host; of raw, "
-            "the hosts themselves. Where relays are: one-guest or guest-each. Of a client program: "
-            "inside (its server's guest), or as of requests",
-        ),
-        Column("loop", STRING, "", "of requests: closed or open"),
-        Column("requests_per_s", DOUBLE, "requests/s", "rate of an open loop; null for all else"),
-        Column("payload_bytes", INT32, "byte", "payload of an echo; null for all else"),
-        Column(
-            "interval_ms", DOUBLE, "ms", "from one echo, or round of relays, to the next; null for all else"
-        ),
-        Column("hops", INT32, "relays", "relays of a ring, the master among them; null for all else"),
-        Column(
-            "iterations",
-            INT32,
-            "rounds",
-            "rounds that a run of relays was to make, or iterations of a client program; null for all else",
-        ),
-        Column(
-            "load",
-            STRING,
-            "",
-            "of relays, what is timed: network, nothing, output or lines; of programs: program",
-        ),
-        Column("connection", STRING, "", "of relays, how messages are carried: fresh or persistent"),
-        Column("server", STRING, "", "of programs, the server's name; null for all else"),
-        Column("others", STRING, "", "what the guests do that no echo goes through: idle or tcp"),
         Column(
             "trace",
             STRING,
             "",
             "stages where packets were followed, which takes time: such a trial is in no view but that of stages; "
             "else none",
-        ),
-        Column("frame_bytes", INT32, "byte", "Ethernet frame without FCS; null for a mix"),
-        Column("frame_mix", STRING, "", "mix of frame lengths, as the scenario has it; null for one length"),
-        Column(
-            "intended_mbps",
-            DOUBLE,
-            "Mbit/s",
-            "intended load of each stream, layer 1; null is `max`, the flood",
         ),
         Column("accelerator", STRING, "", "none, kvm, emulated, or another hypervisor: esxi, virtualbox"),
         Column(
@@ -104,20 +42,6 @@ TRIALS: Final = Table(
             "Mbit/s",
             "what each neighbour that forwards can in the mean, with the guest idle, layer 1; null for all else",
         ),
-        Column("mechanism", STRING, "", "how frames enter the link: raw, gso or af_xdp"),
-        Column(
-            "ceiling_fps",
-            DOUBLE,
-            "frames/s",
-            "what the mechanism reached in its calibration, all streams together: it chose the mechanism and limits "
-            "nothing",
-        ),
-        Column(
-            "ceiling_share",
-            DOUBLE,
-            "ratio",
-            "what all streams offered, as a share of ceiling_fps; above 1 the source did more than in its calibration",
-        ),
         Column(
             "start_spread_ms",
             DOUBLE,
@@ -131,13 +55,6 @@ TRIALS: Final = Table(
         Column("hello_s", DOUBLE, "s", "from the guest's start to its agent's hello"),
         Column(
             "ready_s", DOUBLE, "s", "from the guest's start to a path that carries frames on every stream"
-        ),
-        Column("sink_mode", STRING, "", "where the sink counts: xdp-native, xdp-generic or tc"),
-        Column(
-            "sink_fallback",
-            STRING,
-            "",
-            "why not in a way before it in that list, with the kernel's words; null for the first",
         ),
         Column("verdict", STRING, "", "valid, suspect or invalid; see docs/verdicts.md"),
         Column(

@@ -9,46 +9,20 @@ from math import inf
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from vtax.model.dimensions import LOAD
 from vtax.model.levels import Dimension, Levels
-from vtax.model.reading import recorded_cells
-from vtax.model.recorded import Recorded
+from vtax.model.reading import RecordedCell, level_of, recorded_cells
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
+from vtax.results.schema import own_columns
 from vtax.statistics import MeanInterval, anytime_interval, mean_interval
 from vtax.views.diagnosis.trials import Metric, Trials, TrialTable
 from vtax.views.provenance import Provenance
 
 Attempts = tuple[NDArray[np.int64], NDArray[np.int32]]
 """Trials and their blocks."""
-
-
-class _Levels(Levels, frozen=True):
-    """What cells differ by, beside the platform and the campaign's further factors."""
-
-    streams: int | None
-    guests: int | None
-    transport: str | None
-    direction: str | None
-    placement: str | None
-    message_bytes: int | None
-    response_bytes: int | None
-    buffer_bytes: int | None
-    loop: str | None
-    requests_per_s: float | None
-    payload_bytes: int | None
-    interval_ms: float | None
-    others: str | None
-    frame_bytes: int | None
-    frame_mix: str | None
-    intended_mbps: float | None
-    load: str | None
-    hops: int | None
-    connection: str | None
-    server: str | None
 
 
 class _Said(Struct, frozen=True):
@@ -130,7 +104,8 @@ def read_evidence(result: Result, provenance: Provenance) -> list[CellEvidence]:
     attempts = _attempts(result, table.ids)
     dimension = CATALOGUES[provenance.kind].reading.dimension
     cells = []
-    for cell in recorded_cells(result, _Levels):
+    names = ["guests", *(column.name for column in own_columns(result.campaign) if column.is_level)]
+    for cell in recorded_cells(result, Levels, also=names):
         for context, (trial_ids, blocks) in attempts[cell.key].items():
             cells.append(
                 CellEvidence(
@@ -189,11 +164,10 @@ def _said(result: Result) -> dict[tuple[str, str, str], Counter[str]]:
     return found
 
 
-def _levels(cell: Recorded, dimension: Dimension | None) -> dict[str, str]:
+def _levels(cell: RecordedCell, dimension: Dimension | None) -> dict[str, str]:
     """Those that a cell has, as text."""
-    own = cell.setting.of(_Levels)
-    load = {LOAD.column: LOAD.label(own.intended_mbps)} if dimension is LOAD else {}
-    known = {name: str(level) for name, level in asdict(own).items() if level is not None}
+    load = {LOAD.column: LOAD.label(level_of(cell, LOAD))} if dimension is LOAD else {}
+    known = {name: str(level) for name, level in cell.also.items() if level is not None}
     return {**known, **load, **dict(cell.setting.further)}
 
 

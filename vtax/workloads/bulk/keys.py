@@ -32,6 +32,7 @@ class Bulk(EndpointKeys):
         "tcp, udp, sctp",
         default="tcp",
         short=True,
+        unit="",
     )
     placement: Placement = key(
         "where the far end is: a bare host for each guest behind a switch, a guest of another host over the link, or a "
@@ -39,6 +40,7 @@ class Bulk(EndpointKeys):
         "guest-to-peer, inter-host, intra-host",
         default=GUEST_TO_PEER,
         short=True,
+        unit="",
         laid_for=True,
     )
     direction: Literal["sending", "receiving", "forwarding"] = key(
@@ -46,6 +48,7 @@ class Bulk(EndpointKeys):
         "sending, receiving, forwarding",
         default="sending",
         short=True,
+        unit="",
         laid_for=True,
     )
     flows: int = key(
@@ -64,6 +67,7 @@ class Bulk(EndpointKeys):
         ge=LEAST_RECORD_BYTES,
         le=GREATEST_MESSAGE_BYTES,
         short=True,
+        unit="byte",
     )
     intended_goodput_mbps: Annotated[float | None, Named("max", "Mbit/s"), written("max")] = key(
         "load of each flow in bytes of messages; `max`: as fast as it goes",
@@ -85,6 +89,7 @@ class Bulk(EndpointKeys):
         ge=LEAST_SOCKET_BUFFER_BYTES,
         le=GREATEST_SOCKET_BUFFER_BYTES,
         short=True,
+        unit="byte",
     )
 
     @property

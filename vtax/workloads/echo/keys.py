@@ -22,6 +22,7 @@ class Echo(TimedKeys):
         default=56,
         ge=LEAST_ECHO_BYTES,
         short=True,
+        unit="byte",
     )
     interval_ms: float = key(
         "from one echo to the next, whether that was answered or not",
@@ -30,12 +31,14 @@ class Echo(TimedKeys):
         ge=1,
         le=LONGEST_INTERVAL_MS,
         short=True,
+        unit="ms",
     )
     others: Literal["idle", "tcp"] = key(
         "what the other guests do: nothing, or each forwards a stream of TCP as fast as it goes",
         "idle, tcp",
         default="idle",
         short=True,
+        unit="",
     )
 
     def refusals(self, testbed: TestbedSettings) -> Iterator[Refusal]:

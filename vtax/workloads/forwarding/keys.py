@@ -15,8 +15,9 @@ from vtax.agent_api import (
     MOST_SOURCE_FLOWS,
     MOST_STREAMS,
 )
+from vtax.columns import Column, ColumnType
 from vtax.keys.encapsulation import Encapsulation
-from vtax.keys.fields import Named, key, written
+from vtax.keys.fields import Named, Scalar, key, written
 from vtax.keys.frames import FrameLoad, FrameSpec
 from vtax.keys.lengths import IMIX, is_mix, lengths_of
 from vtax.keys.testbed import TestbedSettings
@@ -52,6 +53,43 @@ class Forwarding(TracedKeys):
     """Frames that the platform forwards."""
 
     has_rate = True
+    recorded = (
+        Column(
+            "frame_bytes",
+            ColumnType.INT32,
+            "byte",
+            "Ethernet frame without FCS; null for a mix",
+            is_level=True,
+        ),
+        Column(
+            "frame_mix",
+            ColumnType.STRING,
+            "",
+            "mix of frame lengths, as the scenario has it; null for one length",
+            is_level=True,
+        ),
+        Column("mechanism", ColumnType.STRING, "", "how frames enter the link: raw, gso or af_xdp"),
+        Column(
+            "ceiling_fps",
+            ColumnType.DOUBLE,
+            "frames/s",
+            "what the mechanism reached in its calibration, all streams together: it chose the mechanism and limits "
+            "nothing",
+        ),
+        Column(
+            "ceiling_share",
+            ColumnType.DOUBLE,
+            "ratio",
+            "what all streams offered, as a share of ceiling_fps; above 1 the source did more than in its calibration",
+        ),
+        Column("sink_mode", ColumnType.STRING, "", "where the sink counts: xdp-native, xdp-generic or tc"),
+        Column(
+            "sink_fallback",
+            ColumnType.STRING,
+            "",
+            "why not in a way before it in that list, with the kernel's words; null for the first",
+        ),
+    )
     kind: Annotated[Literal["forwarding"], key("what the platform does with the packets", "forwarding")]
     streams: int = key(
         "parallel streams, each over a pair of links of its own",
@@ -60,6 +98,7 @@ class Forwarding(TracedKeys):
         ge=1,
         le=MOST_STREAMS,
         short=True,
+        unit="streams",
     )
     frame_bytes: Annotated[int | str, PlainValidator(_frame_bytes)] = key(
         "Ethernet frame without FCS (RFC 2544's size less 4), or a mix of several",
@@ -98,6 +137,7 @@ class Forwarding(TracedKeys):
         gt=0,
         le=1_000_000,
         short=True,
+        unit="Mbit/s",
     )
     mechanism: Literal["auto", "raw", "gso", "af_xdp"] = key(
         "how frames enter the links; `auto` takes the fastest for floods, and `raw` for what it reaches with ease",
@@ -111,6 +151,14 @@ class Forwarding(TracedKeys):
         ge=0,
         le=MOST_CAPTURED_FRAMES,
     )
+
+    def asked(self) -> dict[str, Scalar | None]:
+        """With the frames' length or the mix of several."""
+        return {
+            **super().asked(),
+            "frame_bytes": None if self.mix else self.frame_bytes,
+            "frame_mix": self.mix,
+        }
 
     @property
     def frame_load(self) -> FrameLoad:

@@ -2,14 +2,16 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from vtax.agent_api import LONGEST_FILE_NAME, LONGEST_PROGRAM_MS, MOST_COMMAND_WORDS, MOST_ITERATIONS
+from vtax.columns import Column, ColumnType
 from vtax.inputs.needs import Need
 from vtax.keys.endpoints import GUEST_TO_PEER, INTRA_HOST
-from vtax.keys.fields import key, slug
+from vtax.keys.fields import Scalar, key, slug
 from vtax.keys.testbed import TestbedSettings
 from vtax.keys.workload import Refusal, WorkloadKeys
 
@@ -27,6 +29,10 @@ INSIDE: Final = "inside"
 class Program(WorkloadKeys):
     """What a client program times of a server program (matthews2009, 5)."""
 
+    recorded = (
+        Column("load", ColumnType.STRING, "", "what is timed: program", is_level=True),
+        Column("server", ColumnType.STRING, "", "the server's name", is_level=True),
+    )
     kind: Annotated[
         Literal["program"], key("a client program times a server program, both the user's own", "program")
     ]
@@ -71,6 +77,7 @@ class Program(WorkloadKeys):
         "inside, guest-to-peer, inter-host, intra-host",
         default=INSIDE,
         short=True,
+        unit="",
         laid_for=True,
     )
     port: int = key(
@@ -83,6 +90,7 @@ class Program(WorkloadKeys):
         ge=1,
         le=MOST_ITERATIONS,
         short=True,
+        unit="iterations",
     )
     runs: int = key(
         "runs in a row, each a trial of its own",
@@ -106,6 +114,10 @@ class Program(WorkloadKeys):
         gt=0,
         le=LONGEST_PROGRAM_S,
     )
+
+    def asked(self) -> dict[str, Scalar | None]:
+        """With the name of the server's program."""
+        return {**super().asked(), "load": "program", "server": PurePath(self.server[0]).name}
 
     @property
     def guests_forward(self) -> bool:

@@ -10,7 +10,7 @@ from vtax.agent_api import (
     MOST_ITERATIONS,
     MOST_RELAYS,
 )
-from vtax.keys.fields import key
+from vtax.keys.fields import Scalar, key
 from vtax.keys.testbed import TestbedSettings
 from vtax.keys.workload import Refusal, WorkloadKeys
 
@@ -31,6 +31,7 @@ class Relay(WorkloadKeys):
         ge=1,
         le=MOST_RELAYS,
         short=True,
+        unit="relays",
         laid_for=True,
     )
     placement: Literal["one-guest", "guest-each"] = key(
@@ -38,6 +39,7 @@ class Relay(WorkloadKeys):
         "one-guest, guest-each",
         default="one-guest",
         short=True,
+        unit="",
         laid_for=True,
     )
     iterations: int = key(
@@ -47,6 +49,7 @@ class Relay(WorkloadKeys):
         ge=1,
         le=MOST_ITERATIONS,
         short=True,
+        unit="rounds",
     )
     runs: int = key(
         "runs in a row, each a trial of its own",
@@ -62,18 +65,21 @@ class Relay(WorkloadKeys):
         "network, nothing, output, lines",
         default="network",
         short=True,
+        unit="",
     )
     transport: Literal["tcp", "udp"] = key(
         "the protocol that carries messages",
         "tcp, udp",
         default="tcp",
         short=True,
+        unit="",
     )
     connection: Literal["fresh", "persistent"] = key(
         "whether each message has connections of its own, or all of a run share them",
         "fresh, persistent",
         default="fresh",
         short=True,
+        unit="",
     )
     message_bytes: int = key(
         "length of the message, or of the line with its newline",
@@ -82,6 +88,7 @@ class Relay(WorkloadKeys):
         ge=LEAST_RELAY_BYTES,
         le=GREATEST_RELAY_BYTES,
         short=True,
+        unit="byte",
     )
     interval_ms: float = key(
         "from the start of one round to that of the next; 0: each as soon as the one before is over",
@@ -90,12 +97,18 @@ class Relay(WorkloadKeys):
         ge=0,
         le=LONGEST_INTERVAL_MS,
         short=True,
+        unit="ms",
     )
     pinned: bool = key(
         "whether each relay stays on one CPU, in turn, or is wherever the scheduler has it",
         "true, false",
         default=False,
     )
+
+    def asked(self) -> dict[str, Scalar | None]:
+        """Without a message, without what carries it."""
+        carried = {} if self.load == "network" else {"transport": None, "connection": None}
+        return {**super().asked(), **carried}
 
     @property
     def guests_forward(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from vtax.agent_api import GREATEST_DATAGRAM_BYTES, GREATEST_MESSAGE_BYTES, GREATEST_RPS, SocketOptions
 from vtax.keys.endpoints import GUEST_TO_PEER, EndpointKeys, Placement, Transport
 from vtax.keys.exchange import ExchangeSpec
-from vtax.keys.fields import Named, key, written
+from vtax.keys.fields import Named, Scalar, key, written
 from vtax.keys.testbed import TestbedSettings
 from vtax.keys.traced import TracedKeys
 from vtax.keys.workload import Refusal
@@ -25,6 +25,7 @@ class Requests(EndpointKeys, TracedKeys):
         "tcp, udp, sctp",
         default="tcp",
         short=True,
+        unit="",
     )
     placement: Placement = key(
         "who asks the guest: a bare host over the link, a guest of another host over the link, or a second guest "
@@ -32,6 +33,7 @@ class Requests(EndpointKeys, TracedKeys):
         "guest-to-peer, inter-host, intra-host",
         default=GUEST_TO_PEER,
         short=True,
+        unit="",
         laid_for=True,
     )
     message_bytes: int = key(
@@ -41,6 +43,7 @@ class Requests(EndpointKeys, TracedKeys):
         ge=1,
         le=GREATEST_MESSAGE_BYTES,
         short=True,
+        unit="byte",
     )
     response_bytes: Annotated[int | None, Named(EQUAL, "bytes"), written(EQUAL)] = key(
         "length of its answer",
@@ -49,12 +52,14 @@ class Requests(EndpointKeys, TracedKeys):
         ge=1,
         le=GREATEST_MESSAGE_BYTES,
         short=True,
+        unit="byte",
     )
     loop: Literal["closed", "open"] = key(
         "whether a request leaves as soon as the one before is answered, or when its time has come",
         "closed, open",
         default="closed",
         short=True,
+        unit="",
     )
     requests_per_s: float = key(
         "how often its time comes in an open loop",
@@ -63,7 +68,12 @@ class Requests(EndpointKeys, TracedKeys):
         gt=0,
         le=GREATEST_RPS,
         short=True,
+        unit="requests/s",
     )
+
+    def asked(self) -> dict[str, Scalar | None]:
+        """Without a rate where the loop is closed."""
+        return {**super().asked(), **({} if self.loop == "open" else {"requests_per_s": None})}
 
     @property
     def guests_forward(self) -> bool:

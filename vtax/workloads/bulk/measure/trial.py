@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 from vtax.agent_api import SenderGoAnswer
 from vtax.agent_message import Pending
-from vtax.results import Row, TrialRecord
+from vtax.results import TrialRecord
 from vtax.trial.closing import closing
 from vtax.trial.endpoint_trial import EndpointTrial
 from vtax.trial.endpoints.path import EndpointPath
@@ -99,17 +99,6 @@ class BulkTrial(EndpointTrial):
                 yield from far_end_findings(guest, flows)
         if not self.observed.emulated:
             yield from start_findings(self.start_spread_ms, "guests")
-
-    def columns(self) -> Row:
-        """Return what was asked."""
-        work = self.work
-        return {
-            "transport": work.transport,
-            "direction": work.direction,
-            "placement": work.placement,
-            "message_bytes": work.message_bytes,
-            "buffer_bytes": work.buffer_bytes,
-        }
 
     def rows(self) -> TrialRecord:
         """Return all streams."""

@@ -96,11 +96,6 @@ class EchoTrial(EndpointTrial):
             yield from stream_findings(guest, flows)
         yield from start_findings(self.start_spread_ms, "echoes and streams")
 
-    def columns(self) -> Row:
-        """Return what was asked."""
-        work = self.work
-        return {"payload_bytes": work.payload_bytes, "interval_ms": work.interval_ms, "others": work.others}
-
     def rows(self) -> TrialRecord:
         """Return the echoes and the other routers' streams."""
         others, number, window_s = self.others.items(), self.observed.trial, self.work.duration_s

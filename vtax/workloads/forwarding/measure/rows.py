@@ -14,7 +14,6 @@ from vtax.trial.frames.measured import Measured, probe_interval
 from vtax.trial.frames.source_time import thread_shares
 from vtax.trial.stage_rows import unattributed_row
 from vtax.units import mbps
-from vtax.workloads.forwarding.keys import Forwarding
 from vtax.workloads.forwarding.measure.counts import Hop
 from vtax.workloads.forwarding.measure.hops import hops
 from vtax.workloads.forwarding.measure.path import ForwardingFacts
@@ -39,19 +38,14 @@ class Instrument:
         return cls(ceiling_fps, facts.sink_mode, facts.sink_fallback, facts.sink_cost_ns)
 
 
-def asked_columns(measured: Measured, instrument: Instrument) -> Row:
-    """Return the columns of `trials` that are known beforehand."""
-    cell = measured.cell
-    work = cell.of(Forwarding)
+def instrument_columns(measured: Measured, instrument: Instrument) -> Row:
+    """Return the columns of `trials` that are known beforehand: of the streams, and of what sends and counts them."""
     return {
+        "streams": measured.cell.streams,
+        "mechanism": measured.mechanism,
         "ceiling_fps": instrument.ceiling_fps,
         "sink_mode": instrument.sink_mode,
         "sink_fallback": instrument.sink_fallback,
-        "streams": cell.streams,
-        "frame_bytes": None if work.mix else work.frame_bytes,
-        "frame_mix": work.mix,
-        "intended_mbps": work.intended_mbps,
-        "mechanism": measured.mechanism,
     }
 
 

@@ -33,7 +33,7 @@ from vtax.workloads.forwarding.measure.instrument import instrument_findings, si
 from vtax.workloads.forwarding.measure.path import ForwardingPath
 from vtax.workloads.forwarding.measure.rows import (
     Instrument,
-    asked_columns,
+    instrument_columns,
     key_figure,
     own_rows,
     start_spread_ms,
@@ -168,8 +168,8 @@ class ForwardingTrial(WindowTrial[ForwardingPath]):
         yield from uplink_findings(self.observed)
 
     def columns(self) -> Row:
-        """Return what was asked, and of what instrument."""
-        return asked_columns(self.observed, self._instrument)
+        """Return how many streams there are, and of what instrument."""
+        return instrument_columns(self.observed, self._instrument)
 
     def rows(self) -> TrialRecord:
         """Return flows, hops, delays and all that was captured."""

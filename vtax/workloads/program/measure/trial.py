@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from vtax.agent_api import (
     AgentApi,
@@ -15,7 +14,6 @@ from vtax.agent_api import (
 )
 from vtax.machine.agent import UNTRUE, AgentBreach
 from vtax.machine.series import Part, read_series
-from vtax.results import Row
 from vtax.trial.closing import closing
 from vtax.trial.endpoints.path import End
 from vtax.trial.run_trial import RunTrial
@@ -102,16 +100,6 @@ class ProgramTrial(RunTrial[ProgramPath]):
         if client.garbage:
             lines = f"{client.garbage}, the first: {client.first_garbage}"
             yield Verdict.VALID, f"output lines of the client that are no samples: {lines}"
-
-    def columns(self) -> Row:
-        """Return what was asked."""
-        work = self.work
-        return {
-            "placement": work.placement,
-            "iterations": work.iterations,
-            "load": "program",
-            "server": PurePath(work.server[0]).name,
-        }
 
 
 def command(argv: list[str], work: Program, address: str) -> Command:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from vtax.agent_api import AgentApi, RelayCollectAnswer, RelayGoParams, RelayOpenParams, RelaySamplesParams
 from vtax.machine.agent import UNTRUE, AgentBreach, AgentError
 from vtax.machine.series import Part, read_series
-from vtax.results import Row
 from vtax.trial.closing import closing
 from vtax.trial.endpoints.path import End
 from vtax.trial.observed import Observed
@@ -120,20 +119,6 @@ class RelayTrial(RunTrial[RingPath]):
                 Verdict.INVALID,
                 f"{self.output_bytes} of {written} bytes came through the master's standard output",
             )
-
-    def columns(self) -> Row:
-        """Return what was asked."""
-        work = self.work
-        return {
-            "transport": work.transport if work.load == "network" else None,
-            "placement": work.placement,
-            "message_bytes": work.message_bytes,
-            "interval_ms": work.interval_ms,
-            "hops": work.hops,
-            "iterations": work.iterations,
-            "load": work.load,
-            "connection": work.connection if work.load == "network" else None,
-        }
 
 
 def _ended(ends: list[End]) -> list[str]:

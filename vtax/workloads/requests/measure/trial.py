@@ -85,18 +85,6 @@ class RequestsTrial(EndpointTrial):
         if any(run.aborted for run in self.runs):
             yield Verdict.INVALID, "the requests were aborted"
 
-    def columns(self) -> Row:
-        """Return what was asked."""
-        work = self.work
-        return {
-            "transport": work.transport,
-            "placement": work.placement,
-            "message_bytes": work.message_bytes,
-            "response_bytes": work.response_bytes,
-            "loop": work.loop,
-            "requests_per_s": work.requests_per_s if work.loop == "open" else None,
-        }
-
     def rows(self) -> TrialRecord:
         """Return each guest's requests, and what of their time no stage has."""
         number, duration_s = self.observed.trial, self.work.duration_s
