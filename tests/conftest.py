@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.helpers import quiet
+from tests.helpers.ended import pytest_configure  # noqa: F401 - a hook, found by its name
 from tests.helpers.paths import TOLERANT
 
 # What imports the controller does so when a test asks for it, so that a test of a small module starts at once.

@@ -105,9 +105,8 @@ def recorded_cells(
 ) -> list[RecordedCell]:
     """Return every cell that has a recorded trial, in the order of their first, with the columns `levels` names.
 
-    All trials of a cell have these in common, and those that `also` names; of what the kind of workload does not record
-    they have null. Cells whose packets were followed are apart
-    from all others.
+    All trials of a cell have these in common, and those that `also` names. What the kind of workload does not record is
+    null. Cells whose packets were followed are apart from all others.
     """
     further, names = further_factors(result), levels.__struct_fields__
     there = result.tables["trials"].schema.names
