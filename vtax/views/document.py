@@ -97,9 +97,9 @@ def _fields(value: object) -> JsonValue:
         return {**_plain(asdict(value.levels)), "further": {**dict(value.further)}}
     found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, CellVerdict):
-        found = {name: item for name, item in found.items() if name != "dimension"}
+        del found["dimension"]
         level = {value.dimension.column: value.level} if value.dimension else {}
-        return {**_plain(found), "level": {**level}}
+        return {**_plain(found), "level": {**level}, "left_out": value.left_out}
     return _plain({name: item for name, item in found.items() if not isinstance(item, Cell | StreamCell)})
 
 

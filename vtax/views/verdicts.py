@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from msgspec import Struct
 
 from vtax.model.cell import Cell
-from vtax.model.levels import Dimension, Level, Setting
+from vtax.model.levels import Dimension, Level
+from vtax.model.recorded import Recorded
 from vtax.results import Result
 from vtax.views.stages import TracedCell
 
@@ -31,22 +32,16 @@ class VerdictCount:
     trials: int
 
 
-@dataclass(frozen=True)
-class CellVerdict:
-    """A cell's recorded trials by verdict. `left_out` is the invalid share, 0 to 1.
+@dataclass(frozen=True, eq=False)
+class CellVerdict(Recorded):
+    """A cell's recorded trials by verdict.
 
-    `level` is what cells of the setting differ by; without a `dimension` the setting says it all.
+    `level` is what cells of the setting differ by; without a `dimension` the setting says it all. `usable` tells
+    whether one of the contexts that it ran in has a trial that is not invalid.
     """
 
-    key: str
-    platform: str
-    setting: Setting
     dimension: Dimension | None
     level: Level
-    recorded: int
-    suspect: int
-    invalid: int
-    left_out: float
     usable: bool
 
     @property
@@ -114,11 +109,10 @@ def _verdict(
         key=cell.key,
         platform=cell.platform,
         setting=cell.setting,
+        recorded=cell.recorded,
+        invalid=cell.invalid,
+        suspect=cell.suspect,
         dimension=dimension,
         level=level,
-        recorded=cell.recorded,
-        suspect=cell.suspect,
-        invalid=cell.invalid,
-        left_out=cell.left_out,
         usable=cell.is_usable,
     )

@@ -20,8 +20,8 @@ use crate::traffic::lengths::Lengths;
 use crate::traffic::mechanism::Name;
 
 const ROUNDS: usize = 3;
-const WARMUP_S: Positive<LONGEST_PHASE_S> = Positive::of(0.05);
-const MEASURE_S: Positive<LONGEST_PHASE_S> = Positive::of(0.1);
+const WARMUP_S: Positive<LONGEST_PHASE_S> = Positive::of(0.02);
+const MEASURE_S: Positive<LONGEST_PHASE_S> = Positive::of(0.05);
 /// Marks the frames as none of a trial's.
 const NO_TRIAL: u32 = 0;
 const PROBE_FPS: Positive<GREATEST_FPS> = Positive::of(200.0);
