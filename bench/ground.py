@@ -121,7 +121,7 @@ def router_ground(
     record: OwnershipRecord, cpus: dict[str, list[int]], directory: Path, *, link_mbps: float | None = None
 ) -> Iterator[Ground]:
     """Two links with a router between them, the kernel's own, which runs in a context of its own."""
-    settings, machines = LocalSettings(link_mbps, link_mbps is not None, MTU, cpus), OneMachine(record)
+    settings, machines = LocalSettings(link_mbps, link_mbps is not None, MTU, cpus), OneMachine(record, cpus)
     testbed = Testbed(dedicated(settings, "wire", 1, machines.roles), machines)
     ground = Ground(
         *(testbed.source, testbed.host("sink"), "snk0", STREAM.sink_ip, STREAM.uut_in_mac, STREAM.uut_in_ip),

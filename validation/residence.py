@@ -68,7 +68,9 @@ def _behind(
     asked = cell(platform, load.frame_bytes, load.fps, load.duration_s)
     settings = settings_of(asked, cpus)
     port_kind = settings.port_kind(preset.platform().port)
-    path = ForwardingPath(preset, config, forwarding_testbed(settings, port_kind, 1, OneMachine(record)))
+    path = ForwardingPath(
+        preset, config, forwarding_testbed(settings, port_kind, 1, OneMachine(record, cpus))
+    )
     try:
         path.open()
         path.testbed.uut.api(GUEST).residence_open()

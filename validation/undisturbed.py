@@ -18,19 +18,21 @@ FALSE_DISCOVERY_RATE = 0.05
 COMPARISONS = 1000
 """Of one family, spread over all series."""
 FAMILIES = 200
+LATE_P99_MS = LATE_P99_NS / 1e6
 QUANTITIES = ("received_mbps", "latency_p50_ns", "cpu_percent")
 
 TRIALS = """
-SELECT verdict, reasons, wait_percent / 100 * (warmup_s + duration_s) * 1000 AS source_wait_ms
-FROM trials LEFT JOIN (SELECT trial_id, wait_percent FROM cpu WHERE domain = 'source' AND component = 'thread')
-USING (trial_id)
+SELECT verdict, reasons, wait_percent / 100 * duration_s * 1000 AS source_wait_ms,
+(100 - percent - wait_percent) / 100 * duration_s * 1000 AS source_away_ms
+FROM trials LEFT JOIN (SELECT * FROM cpu WHERE domain = 'source' AND component = 'thread') USING (trial_id)
 """
 
 TEXT = f"""
 A campaign on a machine that does nothing else: every platform family, two frame sizes, two paced loads and a flood,
 half a second each. **False verdicts**: nothing disturbs the trials, so that whatever is said against one is said
 wrongly, unless the machine below disturbed it: by time that it counts as stolen, or without a word. Then a source
-is late that never waited for its CPU, as the scheduler here counts waiting.
+is late that never waited for its CPU, as the scheduler here counts waiting; or its CPU was away: a paced source never
+sleeps, so that time in which it neither ran nor waited did not pass here.
 
 **A against A**: the trials of a cell are split at random into two halves, which are then compared as two platforms
 would be, in received load, median delay and CPU of the UUT (Welch's test of the logarithms). {COMPARISONS} such
@@ -42,11 +44,14 @@ discoveries of a family that has any are false: the share of such families is th
 
 @dataclass(frozen=True)
 class Trial:
-    """What was said of a trial, and how long its source was ready but had no CPU; None where nobody knows."""
+    """What was said of a trial, and what its source did in the window; None where nobody knows."""
 
     verdict: str
     reasons: list[str]
     source_wait_ms: float | None
+    """How long it was ready but had no CPU."""
+    source_away_ms: float | None
+    """How long it was neither ready nor on a CPU."""
 
     @property
     def stolen(self) -> bool:
@@ -55,9 +60,11 @@ class Trial:
 
     @property
     def stopped(self) -> bool:
-        """Whether only the machine below can have made it late: no reason but lateness, and no wait that long."""
+        """Whether the machine below made it late: no other reason, and no wait that long or its CPU away."""
+        if self.source_wait_ms is None or self.source_away_ms is None:
+            return False
         late = all(reason.startswith(LATE) for reason in self.reasons)
-        return late and self.source_wait_ms is not None and self.source_wait_ms * 1e6 < LATE_P99_NS
+        return late and (self.source_wait_ms < LATE_P99_MS or self.source_away_ms > LATE_P99_MS)
 
 
 def run(directory: Path) -> Section:
@@ -88,14 +95,14 @@ def explained(called: Sequence[Trial], among: int, allowed: float) -> str | None
     left = len(called) - len(stolen) - len(late)
     if len(called) <= allowed * among or left > allowed * among:
         return None
-    longest_ms = max(
-        (trial.source_wait_ms for trial in late if trial.source_wait_ms is not None), default=0.0
-    )
+    waited_ms = [trial.source_wait_ms for trial in late if trial.source_wait_ms is not None]
+    away_ms = [trial.source_away_ms for trial in late if trial.source_away_ms is not None]
     reasons = " ".join(f"{'; '.join(trial.reasons)}." for trial in called)
     return (
         f"The machine below disturbed {len(stolen) + len(late)} of these. It counted stolen time in {len(stolen)}. In "
-        f"{len(late)} the source was late although it waited for its CPU for {longest_ms:.2f} ms at most, so that "
-        f"nothing that runs here had taken it. What was said: {reasons}"
+        f"{len(late)} the source was late although it waited for its CPU for {max(waited_ms, default=0.0):.2f} ms at "
+        f"most, and neither ran nor waited for up to {max(away_ms, default=0.0):.1f} ms, so that nothing that runs "
+        f"here had taken it. What was said: {reasons}"
     )
 
 

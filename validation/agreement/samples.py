@@ -60,7 +60,7 @@ def on_platform(
     asked = cell(preset.name, FRAME_BYTES, FPS, TRIAL_S)
     settings = settings_of(asked, cpus)
     port_kind = settings.port_kind(preset.platform().port)
-    path = TestPath(preset, config, forwarding_testbed(settings, port_kind, 1, OneMachine(record)))
+    path = TestPath(preset, config, forwarding_testbed(settings, port_kind, 1, OneMachine(record, cpus)))
     testbed, host_cpu = path.testbed, cpus["host"][0]
     departures, arrivals = directory / "departures.pcap", directory / "arrivals.pcap"
     try:

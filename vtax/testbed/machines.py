@@ -173,9 +173,14 @@ class OneMachine:
 
     name = "local"
 
-    def __init__(self, record: OwnershipRecord | None = None) -> None:
-        """`record` is that of who holds the machine already."""
-        self._here = ThisMachine()
+    def __init__(
+        self, record: OwnershipRecord | None = None, cpus: dict[str, list[int]] | None = None
+    ) -> None:
+        """`record` is that of who holds the machine already, `cpus` what they have chosen.
+
+        Who holds it stays on the controller's CPUs, where no other could be chosen any more.
+        """
+        self._here = ThisMachine(cpus)
         self._record = record
 
     @property

@@ -4,17 +4,21 @@ from validation.undisturbed import Trial, explained
 from vtax.trial.interference import STOLEN
 from vtax.workloads.forwarding.measure.instrument import LATE
 
-STOLEN_TRIAL = Trial("suspect", [f"{LATE}: 99th percentile 4.8 ms", f"{STOLEN}: 2.3%"], 0.1)
-STOPPED = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], 0.25)
-WAITED = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], 5.2)
-UNKNOWN = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], None)
-OTHER = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms", "frames of another trial: 3 on stream 0"], 0.1)
+STOLEN_TRIAL = Trial("suspect", [f"{LATE}: 99th percentile 4.8 ms", f"{STOLEN}: 2.3%"], 0.1, 0.0)
+STOPPED = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], 0.25, 0.01)
+AWAY = Trial("suspect", [f"{LATE}: 99th percentile 8.9 ms"], 1.45, 17.61)
+WAITED = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], 5.2, 0.01)
+UNKNOWN = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], None, None)
+OTHER = Trial(
+    "suspect", [f"{LATE}: 99th percentile 5.0 ms", "frames of another trial: 3 on stream 0"], 0.1, 9.0
+)
 
 
 def test_the_machine_below_is_named_where_it_alone_can_have_been() -> None:
-    note = explained([STOLEN_TRIAL, STOPPED, STOPPED], 100, 0.01)
+    note = explained([STOLEN_TRIAL, STOPPED, STOPPED, AWAY], 100, 0.01)
     assert note is not None
-    assert "disturbed 3 of these" in note and "stolen time in 1" in note and "0.25 ms at most" in note
+    assert "disturbed 4 of these" in note and "stolen time in 1" in note
+    assert "1.45 ms at most" in note and "up to 17.6 ms" in note
 
 
 def test_what_may_have_come_from_here_is_not_explained_away() -> None:
