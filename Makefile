@@ -124,7 +124,7 @@ bench: install-dev packages-run packages-test packages-bench
 
 # All tests of the agent, also those that need root.
 test-agent: lint-rust
-	cd agent && MAKEFLAGS= cargo test --locked --quiet -- --include-ignored
+	cd agent && MAKEFLAGS= cargo test --locked --quiet -- --include-ignored --test-threads 4
 
 lint: lint-rust lint-python
 lint-rust:

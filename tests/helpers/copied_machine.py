@@ -40,7 +40,7 @@ class Machine:
         """Exit status and output of a command line, as if it was pasted."""
         assert self._shell.stdin is not None
         assert self._shell.stdout is not None
-        self._shell.stdin.write(f"{command} </dev/null\necho; echo END $?\n")
+        self._shell.stdin.write(f"{command} </dev/null\nprintf '\\nEND %d\\n' $?\n")
         self._shell.stdin.flush()
         lines: list[str] = []
         for line in self._shell.stdout:

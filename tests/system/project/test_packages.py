@@ -22,6 +22,7 @@ if [ "$1" = configure ]; then
     update-rc.d lxc defaults
     deb-systemd-invoke start lxc.service || true
     invoke-rc.d lxc start
+    echo $PPID > /run/dpkg
     touch /run/configured
     if [ -p /run/gate ]; then read go </run/gate; fi
 fi
@@ -94,11 +95,15 @@ def test_a_server_starts_where_the_package_is_installed_by_hand(machine: Machine
 
 
 def test_nothing_stays_when_it_is_killed(machine: Machine) -> None:
-    """While a package is configured, with all that it has started."""
+    """While a package is configured, with all that it has started but for dpkg, which ends what it has begun."""
     started = f"mkfifo /run/gate && (setsid {INSTALL} & echo $! > /run/pid) >/dev/null 2>&1"
     assert machine.run(started)[0] == 0
     amid = "until [ -e /run/configured ]; do kill -0 $(cat /run/pid) || exit 1; sleep 0.1; done"
     status, output = machine.run(f"({amid})")
     assert status == 0, output
-    assert machine.run("kill -KILL -- -$(cat /run/pid)")[0] == 0
+    assert machine.run("kill -KILL -$(cat /run/pid)")[0] == 0
+    assert listed(machine, NEW) == []
+    gone = "while kill -0 $(cat /run/dpkg) 2>/dev/null; do sleep 0.1; done"
+    status, output = machine.run(f"(echo go >/run/gate; {gone})")
+    assert status == 0, output
     assert listed(machine, NEW) == []
