@@ -60,11 +60,11 @@ class Trial:
 
     @property
     def stopped(self) -> bool:
-        """Whether the machine below made it late: no other reason, and no wait that long or its CPU away."""
+        """Whether the machine below made it late: it hardly waited for its CPU, or that was away for longer."""
         if self.source_wait_ms is None or self.source_away_ms is None:
             return False
         late = all(reason.startswith(LATE) for reason in self.reasons)
-        return late and (self.source_wait_ms < LATE_P99_MS or self.source_away_ms > LATE_P99_MS)
+        return late and (self.source_wait_ms < LATE_P99_MS or self.source_away_ms > self.source_wait_ms)
 
 
 def run(directory: Path) -> Section:
@@ -101,8 +101,8 @@ def explained(called: Sequence[Trial], among: int, allowed: float) -> str | None
     return (
         f"The machine below disturbed {len(stolen) + len(late)} of these. It counted stolen time in {len(stolen)}. In "
         f"{len(late)} the source was late although it waited for its CPU for {max(waited_ms, default=0.0):.2f} ms at "
-        f"most, and neither ran nor waited for up to {max(away_ms, default=0.0):.1f} ms, so that nothing that runs "
-        f"here had taken it. What was said: {reasons}"
+        f"most; it neither ran nor waited for up to {max(away_ms, default=0.0):.1f} ms, which nothing that runs here "
+        f"can have taken. What was said: {reasons}"
     )
 
 

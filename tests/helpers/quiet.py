@@ -10,7 +10,7 @@ PATIENCE_S = 300.0
 """How long all tests of a run may wait for quiet, together."""
 QUIET_SHARE = 0.1
 """A machine is quiet that uses less of its CPUs than this while no test runs."""
-LOOK_S = 0.1
+LOOK_S = 0.2
 LONGER_LOOK_S = 0.5
 """At what a test failed by, which may be over soon."""
 BUSY = "machine busy"

@@ -54,7 +54,7 @@ class WorkloadKeys(Keys):
         return (*columns_of(cls), *cls.recorded)
 
     def asked(self) -> dict[str, Scalar | None]:
-        """What columns hold before a trial: the values of its keys; a kind has null for one that says nothing."""
+        """Return what its columns hold before a trial: the values of its keys, null where one does not apply."""
         return {column.name: getattr(self, column.name) for column in columns_of(type(self))}
 
     @property

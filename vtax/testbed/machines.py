@@ -176,9 +176,9 @@ class OneMachine:
     def __init__(
         self, record: OwnershipRecord | None = None, cpus: dict[str, list[int]] | None = None
     ) -> None:
-        """`record` is that of who holds the machine already, `cpus` what they have chosen.
+        """`record` belongs to whoever holds the machine already, and `cpus` are those that they chose, by role.
 
-        Who holds it stays on the controller's CPUs, where no other could be chosen any more.
+        Whoever holds it runs on the controller's CPUs, and can choose no others any more.
         """
         self._here = ThisMachine(cpus)
         self._record = record

@@ -8,6 +8,7 @@ STOLEN_TRIAL = Trial("suspect", [f"{LATE}: 99th percentile 4.8 ms", f"{STOLEN}: 
 STOPPED = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], 0.25, 0.01)
 AWAY = Trial("suspect", [f"{LATE}: 99th percentile 8.9 ms"], 1.45, 17.61)
 WAITED = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], 5.2, 0.01)
+WAITED_MORE = Trial("suspect", [f"{LATE}: 99th percentile 1.2 ms"], 5.65, 3.83)
 UNKNOWN = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], None, None)
 OTHER = Trial(
     "suspect", [f"{LATE}: 99th percentile 5.0 ms", "frames of another trial: 3 on stream 0"], 0.1, 9.0
@@ -22,7 +23,7 @@ def test_the_machine_below_is_named_where_it_alone_can_have_been() -> None:
 
 
 def test_what_may_have_come_from_here_is_not_explained_away() -> None:
-    for trial in (WAITED, UNKNOWN, OTHER):
+    for trial in (WAITED, WAITED_MORE, UNKNOWN, OTHER):
         assert explained([STOPPED, trial, trial], 100, 0.01) is None
         assert explained([STOPPED, STOPPED, trial], 100, 0.01) is not None
 

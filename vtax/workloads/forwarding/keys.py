@@ -153,7 +153,7 @@ class Forwarding(TracedKeys):
     )
 
     def asked(self) -> dict[str, Scalar | None]:
-        """Its keys, and the frames' length or the mix of several."""
+        """Return its keys, and the frames' length or the mix of several."""
         return {
             **super().asked(),
             "frame_bytes": None if self.mix else self.frame_bytes,

@@ -116,7 +116,7 @@ class Program(WorkloadKeys):
     )
 
     def asked(self) -> dict[str, Scalar | None]:
-        """Its keys, and the name of the server's program."""
+        """Return its keys, and the name of the server's program."""
         return {**super().asked(), "load": "program", "server": PurePath(self.server[0]).name}
 
     @property

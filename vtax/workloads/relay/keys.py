@@ -106,7 +106,7 @@ class Relay(WorkloadKeys):
     )
 
     def asked(self) -> dict[str, Scalar | None]:
-        """Its keys, with null for transport and connection where no message goes round."""
+        """Return its keys, with null for transport and connection where no message goes round."""
         carried = {} if self.load == "network" else {"transport": None, "connection": None}
         return {**super().asked(), **carried}
 

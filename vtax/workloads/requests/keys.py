@@ -72,7 +72,7 @@ class Requests(EndpointKeys, TracedKeys):
     )
 
     def asked(self) -> dict[str, Scalar | None]:
-        """Its keys, with null for the rate of a closed loop."""
+        """Return its keys, with null for the rate of a closed loop."""
         return {**super().asked(), **({} if self.loop == "open" else {"requests_per_s": None})}
 
     @property
