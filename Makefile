@@ -43,7 +43,8 @@ check-python: $(VENV)/dev
 check-rust:
 	@scripts/checked .checked/rust agent scripts/supply -- $(MAKE) --no-print-directory lint-rust fast-rust
 
-# Without an agent and without root.
+# Without an agent and without root; what tests write lies in memory where that is possible.
+fast-python: export PYTEST_DEBUG_TEMPROOT ?= $(wildcard /dev/shm)
 fast-python: $(VENV)/dev
 	$(BIN)/python -m pytest -q tests/unit -m "not system and not slow" --numprocesses auto --dist loadfile
 fast-rust:

@@ -36,7 +36,7 @@ def test_what_fixtures_made_is_gone(number: signal.Signals, tmp_path: Path) -> N
     run = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-s", "-q", "-p", "tests.helpers.ended", "test_it.py"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""},
         stdout=subprocess.PIPE,
         text=True,
     )
