@@ -77,19 +77,17 @@ def _compare(
     markdown: bool,
     json: bool,
 ) -> int:
-    from vtax.results import Result
     from vtax.terminal import table_console
-    from vtax.views.compare import Outcome, parse_rules, read_side
+    from vtax.views.compare import Outcome, open_side, parse_rules
     from vtax.views.compare import compare as compare_sides
     from vtax.views.compare.document import comparison_document
     from vtax.views.compare.junit import comparison_junit
     from vtax.views.compare.markdown import comparison_markdown
-    from vtax.views.compare.side import COMPARISON
     from vtax.views.compare.terminal import print_comparison
 
     rules = parse_rules(fail_on) if fail_on is not None else ()
     allowed = allow.split(",") if allow is not None else []
-    sides = [read_side(COMPARISON.check(Result.open(path))) for path in (a, b)]
+    sides = [open_side(path) for path in (a, b)]
     compared = compare_sides(*sides, within=within / 100, allow=allowed, rules=rules)
     if write_junit is not None:
         write_junit([comparison_junit(compared)])

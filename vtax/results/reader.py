@@ -8,6 +8,7 @@ stream of a trial, and `samples` some tens of bytes for each iteration of a micr
 """
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -25,7 +26,7 @@ from vtax.results.contents import is_small, read_contents
 from vtax.results.files import is_written
 from vtax.results.manifest import read_manifest
 from vtax.results.mending import mend
-from vtax.results.schema import FLOWS, Value, schemas
+from vtax.results.schema import FLOWS, TABLES, Value, schemas
 from vtax.results.stored import StoredCampaign, StoredScenario
 from vtax.results.whole import read_whole
 
@@ -45,6 +46,11 @@ CLOSED_WORLD: Settings = {
     "temp_directory": "",
 }
 
+RETURNED: Settings = {
+    "allocator_flush_threshold": "16MB",
+    "allocator_bulk_deallocation_flush_threshold": "16MB",
+}
+"""From so much on, DuckDB gives memory back after a query: else some 400 MB stay while the next result is read."""
 
 RowType = TypeVar("RowType", bound=Struct)
 Rows = tuple[tuple[str, ...], list[tuple[Value, ...]]]
@@ -68,8 +74,11 @@ class Result:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def open(cls, path: Path | str) -> Self:
-        """Load the result in directory `path`. InputError where there is none."""
+    def open(cls, path: Path | str, tables: Collection[str] = TABLES) -> Self:
+        """Load the result in directory `path`. InputError where there is none.
+
+        Only `tables` are kept, `trials` and `flows` among them: another is unknown to queries.
+        """
         directory = Path(path)
         campaign = read_manifest(directory)
         if campaign.get("status") == "running" and not is_written(directory):
@@ -79,10 +88,10 @@ class Result:
         mended = mend(campaign)
         expected = schemas(campaign)
         at_once = campaign.get("status") != "running" and not is_small(directory, expected)
-        whole = read_whole(directory, expected) if at_once else None
+        whole = read_whole(directory, expected, tables) if at_once else None
         contents = whole or read_contents(directory, expected)
-        tables = {name: schema.empty_table() for name, schema in expected.items()} | contents.tables
-        return cls(directory, campaign, tables, [*mended, *contents.damaged], contents.notes)
+        kept = {name: contents.tables.get(name, expected[name].empty_table()) for name in tables}
+        return cls(directory, campaign, kept, [*mended, *contents.damaged], contents.notes)
 
     @property
     def stored(self) -> StoredCampaign:
@@ -232,4 +241,4 @@ def _database_of_queries(*, threads: int) -> duckdb.DuckDBPyConnection:
 
     Queries change nothing in it.
     """
-    return _database({"threads": threads})
+    return _database({"threads": threads, **RETURNED})

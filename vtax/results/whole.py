@@ -5,7 +5,7 @@ nothing is said of it here: the result is then read block by block, by who can t
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +22,7 @@ from vtax.results.contents import differences
 from vtax.results.files import is_regular
 from vtax.results.journal import DamagedJournalError, read_numbers, row_counts
 from vtax.results.parts import empty_columns, list_parts, nulls
-from vtax.results.schema import TRIAL_TABLES
+from vtax.results.schema import TABLES, TRIAL_TABLES
 
 FORMAT = ds.ParquetFileFormat(
     default_fragment_scan_options=ds.ParquetFragmentScanOptions(
@@ -31,6 +31,7 @@ FORMAT = ds.ParquetFileFormat(
     )
 )
 Integers = NDArray[np.int64]
+TRIAL_ID = "trial_id"
 
 
 class NotWholeError(Exception):
@@ -49,7 +50,7 @@ class WholeTable:
     @cached_property
     def trial_ids(self) -> Integers:
         """Of each row."""
-        return np.asarray(self.rows["trial_id"].to_numpy())
+        return np.asarray(self.rows[TRIAL_ID].to_numpy())
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,13 @@ class Whole:
     damaged: Sequence[str] = ()
 
 
-def read_whole(directory: Path, schemas: Mapping[str, pa.Schema]) -> Whole | None:
-    """Read a result that nobody writes at the time; None where it has to be read block by block."""
+def read_whole(
+    directory: Path, schemas: Mapping[str, pa.Schema], kept: Collection[str] = TABLES
+) -> Whole | None:
+    """Read a result that nobody writes at the time; None where it has to be read block by block.
+
+    Of tables that are not `kept` the rows are counted, and their values are not read.
+    """
     try:
         numbers = block_numbers(directory)
         absent = {name for name in schemas if not (directory / name).is_dir()}
@@ -70,7 +76,7 @@ def read_whole(directory: Path, schemas: Mapping[str, pa.Schema]) -> Whole | Non
             listed = readers.submit(read_numbers, directory)
             found = readers.map(
                 lambda name: _read_table(
-                    {} if name in absent else _parts(directory, name, numbers), schemas[name]
+                    {} if name in absent else _parts(directory, name, numbers), schemas[name], name in kept
                 ),
                 schemas,
             )
@@ -81,7 +87,7 @@ def read_whole(directory: Path, schemas: Mapping[str, pa.Schema]) -> Whole | Non
     for name, table in tables.items():
         absent |= {f"{name}.{column}" for column in table.absent}
         unknown |= {f"{name}.{column}" for column in table.unknown}
-    return Whole({name: table.rows for name, table in tables.items()}, differences(absent, unknown))
+    return Whole({name: tables[name].rows for name in kept}, differences(absent, unknown))
 
 
 def _parts(directory: Path, name: str, numbers: Sequence[int]) -> dict[Path, int]:
@@ -97,8 +103,11 @@ def _parts(directory: Path, name: str, numbers: Sequence[int]) -> dict[Path, int
     return found
 
 
-def _read_table(parts: Mapping[Path, int], schema: pa.Schema) -> WholeTable:
-    """All parts of a table, which have to be alike. Columns that no part has a value in are not read."""
+def _read_table(parts: Mapping[Path, int], schema: pa.Schema, kept: bool) -> WholeTable:
+    """All parts of a table, which have to be alike. Columns that no part has a value in are not read.
+
+    Of one that is not `kept`, only the trials that its rows are of.
+    """
     if not parts:
         return WholeTable(schema.empty_table(), np.empty(0, np.int64))
     data = ds.dataset([str(path) for path in parts], format=FORMAT)
@@ -112,7 +121,7 @@ def _read_table(parts: Mapping[Path, int], schema: pa.Schema) -> WholeTable:
     empty = set.intersection(*(empty_columns(file) for file in files))
     known = set(schema.names)
     in_parts = [name for name in schema.names if name in data.schema.names and name not in empty]
-    told = in_parts if any(rows) else []
+    told = [name for name in in_parts if kept or name == TRIAL_ID] if any(rows) else []
     if any(data.schema.field(name).type != schema.field(name).type for name in told):
         raise NotWholeError
     # A thread for each table is quicker than many for each of its small parts. The system's allocator gives back what

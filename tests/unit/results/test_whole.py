@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.large_result import PLATFORMS, make
+from vtax.inputs import InputError
 from vtax.results import Result
 from vtax.results.contents import FEW_BLOCKS, SMALL_JOURNAL_BYTES, is_small, read_contents
 from vtax.results.journal import NAME as JOURNAL
@@ -45,6 +46,24 @@ def test_both_ways_give_the_same(result: Path) -> None:
     assert whole.tables["trials"].num_rows == TRIALS
     for name, table in contents.tables.items():
         assert whole.tables[name].equals(table), name
+
+
+def test_tables_that_are_not_asked_for_are_counted_and_not_kept(result: Path) -> None:
+    kept = ("trials", "flows")
+    result_of_two, everything = Result.open(result, kept), Result.open(result)
+    assert tuple(result_of_two.tables) == kept
+    assert all(result_of_two.tables[name].equals(everything.tables[name]) for name in kept)
+    assert result_of_two.query("SELECT * FROM cells").equals(everything.query("SELECT * FROM cells"))
+    with pytest.raises(InputError, match="Table with name latency does not exist"):
+        result_of_two.query("SELECT * FROM latency")
+    DAMAGES["a part has a row less"](result)
+    assert Result.open(result, kept).damaged == Result.open(result).damaged != []
+
+
+def test_a_small_result_keeps_what_is_asked_for_too(tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    make(small, trials=len(PLATFORMS), loads_mbps=(10,))
+    assert tuple(Result.open(small, ("trials", "flows")).tables) == ("trials", "flows")
 
 
 def rewritten(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:

@@ -11,10 +11,10 @@ from vtax.inputs import InputError
 from vtax.views.compare.changes import CellChange, Verdict, changes
 from vtax.views.compare.conditions import CONTEXT, Difference, check_conditions, differences, noted
 from vtax.views.compare.rules import Absent, Judged, Outcome, Rule, check_rules, judge, parse_rules
-from vtax.views.compare.side import Side, read_side
+from vtax.views.compare.side import Side, open_side, read_side
 from vtax.views.metrics import Key, Measured
 
-__all__ = ["Comparison", "Outcome", "Verdict", "compare", "parse_rules", "read_side"]
+__all__ = ["Comparison", "Outcome", "Verdict", "compare", "open_side", "parse_rules", "read_side"]
 
 
 @dataclass(frozen=True)

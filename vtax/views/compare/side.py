@@ -14,6 +14,8 @@ from vtax.views.served import Served
 
 Identity = tuple[str, ...]
 COMPARISON = Served("comparison", METRICS)
+TABLES = ("trials", "flows", "cpu", "environment", "searches")
+"""What metrics and conditions are read of: of a large result, the other tables are a quarter of the memory."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,13 @@ class Side:
     damaged: tuple[str, ...]
 
 
+def open_side(directory: Path) -> Side:
+    """Return what is compared of the result there. InputError where there is none, or none that can be compared."""
+    return read_side(COMPARISON.check(Result.open(directory, TABLES)))
+
+
 def read_side(result: Result) -> Side:
-    """Return what is compared of a result."""
+    """Return what is compared of a result that has TABLES."""
     return Side(
         directory=result.directory,
         identity=_identity(result),

@@ -10,7 +10,7 @@ from vtax.inputs import InputError
 from vtax.model.platform import Platform
 from vtax.results import Result
 from vtax.views.compare.conditions import Facts
-from vtax.views.compare.side import Side, read_side
+from vtax.views.compare.side import TABLES, Side, read_side
 from vtax.views.metrics import METRICS
 from vtax.views.provenance import read_provenance
 from vtax.views.served import Served
@@ -56,7 +56,7 @@ def find_campaigns(directory: Path) -> Found:
     unread = []
     for path in sorted(directory.rglob(MANIFEST)):
         try:
-            result = SERVED.check(Result.open(path.parent))
+            result = SERVED.check(Result.open(path.parent, TABLES))
             campaign = _campaign(result)
         except InputError as error:
             unread.append(str(error))
