@@ -11,7 +11,7 @@ from validation.section import Check, Section
 from vtax.results import Result
 from vtax.statistics import compare, discoveries, proportion_interval
 from vtax.trial.interference import STOLEN
-from vtax.workloads.forwarding.measure.instrument import LATE, LATE_P99_NS
+from vtax.workloads.forwarding.measure.instrument import LATE, LATE_P99_NS, WAITED
 
 SUSPECT_SHARE = 0.01
 FALSE_DISCOVERY_RATE = 0.05
@@ -23,16 +23,21 @@ QUANTITIES = ("received_mbps", "latency_p50_ns", "cpu_percent")
 
 TRIALS = """
 SELECT verdict, reasons, wait_percent / 100 * duration_s * 1000 AS source_wait_ms,
-(100 - percent - wait_percent) / 100 * duration_s * 1000 AS source_away_ms
+(100 - percent - wait_percent) / 100 * duration_s * 1000 AS source_away_ms,
+foreign_percent / 100 * duration_s * 1000 AS foreign_ms
 FROM trials LEFT JOIN (SELECT * FROM cpu WHERE domain = 'source' AND component = 'thread') USING (trial_id)
+LEFT JOIN (
+    SELECT trial_id, percent AS foreign_percent FROM cpu WHERE domain = 'source' AND component = 'foreign'
+) USING (trial_id)
 """
 
 TEXT = f"""
 A campaign on a machine that does nothing else: every platform family, two frame sizes, two paced loads and a flood,
 half a second each. **False verdicts**: nothing disturbs the trials, so that whatever is said against one is said
-wrongly, unless the machine below disturbed it: by time that it counts as stolen, or without a word. Then a source
-is late that never waited for its CPU, as the scheduler here counts waiting; or its CPU was away: a paced source never
-sleeps, so that time in which it neither ran nor waited did not pass here.
+wrongly, unless the machine disturbed it: by time that the hypervisor below took and counts as stolen, or took without a
+word. Then a source is late that never waited for its CPU, as the scheduler here counts waiting; or its CPU was away: a
+paced source never sleeps, so that time in which it neither ran nor waited did not pass here. Or processes that are not
+vtax's had the source's CPU, switch by switch as the kernel tells: without them it would hardly have waited.
 
 **A against A**: the trials of a cell are split at random into two halves, which are then compared as two platforms
 would be, in received load, median delay and CPU of the UUT (Welch's test of the logarithms). {COMPARISONS} such
@@ -52,6 +57,8 @@ class Trial:
     """How long it was ready but had no CPU."""
     source_away_ms: float | None
     """How long it was neither ready nor on a CPU."""
+    foreign_ms: float | None
+    """How long processes that are not vtax's had its CPU."""
 
     @property
     def stolen(self) -> bool:
@@ -65,6 +72,14 @@ class Trial:
             return False
         late = all(reason.startswith(LATE) for reason in self.reasons)
         return late and (self.source_wait_ms < LATE_P99_MS or self.source_away_ms > self.source_wait_ms)
+
+    @property
+    def crossed(self) -> bool:
+        """Whether others' processes made it wait or late: but for them it hardly waited for its CPU."""
+        if self.source_wait_ms is None or self.foreign_ms is None:
+            return False
+        of_the_source = all(LATE in reason or WAITED in reason for reason in self.reasons)
+        return of_the_source and self.source_wait_ms - self.foreign_ms < LATE_P99_MS
 
 
 def run(directory: Path) -> Section:
@@ -89,20 +104,23 @@ def _verdicts(result: Result) -> Iterator[Check]:
 
 
 def explained(called: Sequence[Trial], among: int, allowed: float) -> str | None:
-    """That the machine below disturbed so many that no more than `allowed` are left; None where it did not."""
+    """That the machine disturbed so many that no more than `allowed` are left; None where it did not."""
     stolen = [trial for trial in called if trial.stolen]
     late = [trial for trial in called if not trial.stolen and trial.stopped]
-    left = len(called) - len(stolen) - len(late)
+    crossed = [trial for trial in called if trial.crossed and not (trial.stolen or trial.stopped)]
+    left = len(called) - len(stolen) - len(late) - len(crossed)
     if len(called) <= allowed * among or left > allowed * among:
         return None
     waited_ms = [trial.source_wait_ms for trial in late if trial.source_wait_ms is not None]
     away_ms = [trial.source_away_ms for trial in late if trial.source_away_ms is not None]
+    foreign_ms = [trial.foreign_ms for trial in crossed if trial.foreign_ms is not None]
     reasons = " ".join(f"{'; '.join(trial.reasons)}." for trial in called)
     return (
-        f"The machine below disturbed {len(stolen) + len(late)} of these. It counted stolen time in {len(stolen)}. In "
+        f"The machine disturbed {len(called) - left} of these. The one below counted stolen time in {len(stolen)}. In "
         f"{len(late)} the source was late although it waited for its CPU for {max(waited_ms, default=0.0):.2f} ms at "
         f"most; it neither ran nor waited for up to {max(away_ms, default=0.0):.1f} ms, which nothing that runs here "
-        f"can have taken. What was said: {reasons}"
+        f"can have taken. In {len(crossed)} others' processes had its CPU for {min(foreign_ms, default=0.0):.1f} to "
+        f"{max(foreign_ms, default=0.0):.1f} ms, all but a moment of its wait. What was said: {reasons}"
     )
 
 

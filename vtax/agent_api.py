@@ -634,6 +634,19 @@ class PointFrames(Message, frozen=True, kw_only=True):
     """The name of the interface."""
 
 
+class ProcessTime(Message, frozen=True, kw_only=True):
+    """What a process had of a CPU."""
+
+    comm: str
+    """The name of the thread of it that had the CPU last."""
+    kernel: bool
+    """Whether it is a thread of the kernel's own."""
+    pid: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """Process id, as the machine numbers processes."""
+    run_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """How long it had the CPU, in ns."""
+
+
 class ProgramFileParams(Message, frozen=True, kw_only=True):
     """`program.file`: a piece of a file, behind those that came before."""
 
@@ -1912,6 +1925,10 @@ class SourceRunAnswer(Message, frozen=True, kw_only=True):
     """The end, CLOCK_MONOTONIC in ns."""
     mechanism: Mechanism
     """The mechanism that sent."""
+    others: list[ProcessTime] | None
+    """The processes that had the source's CPU in the last phase beside its own, the longest first, eight at
+    most; null where the kernel does not tell.
+    """
     start_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """The start, CLOCK_MONOTONIC in ns."""
     streams: list[SentStream]

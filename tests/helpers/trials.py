@@ -107,6 +107,7 @@ def make_measured(
                 mechanism="raw",
                 lag_ns=Quantiles(p50=50, p99=4000, max=90_000),
                 thread=ThreadTime(run_ns=SECOND_NS, run_delay_ns=1_000_000),
+                others=[],
                 streams=[
                     SentStream(stream=stream, phases=[_phase(sent)])
                     for stream in range(cell.streams)
@@ -164,6 +165,7 @@ def make_measured(
     )
     measured.drops = (DropsReadAnswer(places=[], lost_events=0), DropsReadAnswer(places=[], lost_events=0))
     measured.interference = (_surroundings(0.0), _surroundings(1.5))
+    measured.beside_uut = frozenset(("uut", *senders, *receivers))
     measured.guests = {GUEST: (_guest(), _guest())}
     measured.wall_s = 1.5
     return measured

@@ -64,6 +64,7 @@ def test_what_an_answer_may_leave_out_is_none() -> None:
         "cpu_latency_held": True,
         "end_ns": 2,
         "mechanism": "raw",
+        "others": None,
         "start_ns": 1,
         "streams": [],
         "thread": None,

@@ -31,6 +31,7 @@ def observe(
             run()
             observed.beside = path.neighbours.collect()
         observed.interference = (before, path.surroundings())
+        observed.beside_uut = frozenset(host.name for host in path.beside_uut)
         observed.bridge_netfilter = path.bridge_netfilter()
         later = path.owners()
         observed.owners = {

@@ -39,6 +39,8 @@ class Observed:
     """Where packets spent their time; None where none was followed."""
     interference: Twice[Activity] | None = None
     """What else the UUT's host did (Host.surroundings)."""
+    beside_uut: frozenset[str] = frozenset()
+    """The hosts on the UUT's machine, whose processes `interference` tells of."""
     bridge_netfilter: dict[str, BridgeNetfilter | None] = field(default_factory=dict)
     """Whether bridges passed frames to netfilter at the trial's end, by host (Path.bridge_netfilter)."""
     guests: dict[str, tuple[GuestState, GuestState]] = field(default_factory=dict)

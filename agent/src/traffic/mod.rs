@@ -9,6 +9,7 @@ pub(crate) mod interface;
 pub(crate) mod layout;
 mod lengths;
 mod mechanism;
+pub(crate) mod perf_event;
 pub mod sink;
 pub(crate) mod source;
 #[cfg(test)]

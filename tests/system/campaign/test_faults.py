@@ -135,7 +135,7 @@ def burner() -> Iterator[Callable[[int], None]]:
 @pytest.mark.measures
 @pytest.mark.parametrize(
     ("role", "words"),
-    [("agents", "source kept waiting for its CPU"), ("host", "most by sh (process ")],
+    [("agents", "source kept waiting for its CPU while sh (process "), ("host", "most by sh (process ")],
 )
 def test_a_process_that_takes_the_cpu_is_named(
     role: str,

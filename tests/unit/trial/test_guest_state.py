@@ -138,6 +138,7 @@ def test_its_trial_is_invalid_by_name_and_its_path_is_built_anew(
         owners=lambda: {"threads": {}, "processes": {}},
         neighbours=SimpleNamespace(open=lambda _: None, collect=lambda: measured.beside, close=lambda: None),
         bridge_netfilter=dict,
+        beside_uut=[],
         guest_states=lambda: {GUEST: state_of(host)},
     )
     observe(path, measured, before, lambda: None)

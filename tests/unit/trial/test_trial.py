@@ -80,6 +80,7 @@ def path() -> Any:
         surroundings=lambda: activity[0],
         owners=lambda: {"threads": {}, "processes": {}},
         bridge_netfilter=dict,
+        beside_uut=[],
         guest_states=lambda: states,
         neighbours=SimpleNamespace(
             open=lambda _: None, go=lambda _: None, collect=lambda: measured.beside, close=lambda: None

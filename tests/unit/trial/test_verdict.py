@@ -22,7 +22,7 @@ from tests.helpers.trials import (
     make_measured,
     otherwise,
 )
-from vtax.agent_api import ThreadTime
+from vtax.agent_api import ProcessTime, ThreadTime
 from vtax.machine.cpu import TICK_S
 from vtax.testbed.accounts import Account
 from vtax.testbed.guest import GUEST
@@ -122,6 +122,12 @@ def _wait(measured: Measured, share: float) -> None:
     change_thread(measured, run_delay_ns=round(share * SECOND_NS))
 
 
+def _switched(measured: Measured, run_ns: int) -> None:
+    """Another process has the source's CPU for so long, and the kernel has it for less."""
+    kernel = ProcessTime(comm="kworker/0:1", kernel=True, pid=20, run_ns=run_ns // 2)
+    change_source(measured, others=[ProcessTime(comm="stress", kernel=False, pid=7, run_ns=run_ns), kernel])
+
+
 def _steal(measured: Measured, share: float) -> None:
     measured.cpu[1]["steal_s"] = {1: share}  # type: ignore[index]
 
@@ -152,6 +158,21 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
     "much steal": (lambda m: _steal(m, 0.3), Verdict.INVALID, "stolen"),
     "late": (
         lambda m: change_lateness(m, 2_000_000),
+        Verdict.SUSPECT,
+        "departures were late: 99th percentile 2.0 ms",
+    ),
+    "preempted by a process that is known": (
+        lambda m: (_wait(m, 0.07), _switched(m, 60_000_000)),
+        Verdict.SUSPECT,
+        "source kept waiting for its CPU while stress (process 7) ran on the source's CPU for 60.0 ms: 7.0%",
+    ),
+    "late by a process that is known": (
+        lambda m: (change_lateness(m, 2_000_000), _switched(m, 12_300_000)),
+        Verdict.SUSPECT,
+        "departures were late while stress (process 7) ran on the source's CPU for 12.3 ms: 99th percentile 2.0 ms",
+    ),
+    "late, and others had no more than a moment": (
+        lambda m: (change_lateness(m, 2_000_000), _switched(m, 900_000)),
         Verdict.SUSPECT,
         "departures were late: 99th percentile 2.0 ms",
     ),

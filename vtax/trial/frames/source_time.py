@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 
+from vtax.agent_api import ProcessTime
 from vtax.trial.frames.answers import StreamSent
 from vtax.trial.frames.measured import Measured
+
+FOREIGN = "foreign"
+"""The component of a source's CPU time that processes which are not vtax's had."""
 
 
 @dataclass(frozen=True)
@@ -33,3 +37,24 @@ def thread_shares(measured: Measured, host: str) -> ThreadShares | None:
     window_ns = phase.end_ns - phase.start_ns
     # The thread is read just outside the window.
     return ThreadShares(min(1.0, thread.run_ns / window_ns), min(1.0, thread.run_delay_ns / window_ns))
+
+
+def most_beside(measured: Measured, host: str) -> ProcessTime | None:
+    """Return the process that had the CPU of the source on `host` longest beside it; None where none is known."""
+    others = measured.source.hosts[host].others
+    return max(others, key=lambda process: process.run_ns) if others else None
+
+
+def foreign_share(measured: Measured, host: str) -> float | None:
+    """Return the share of the window in which processes that are not vtax's had the CPU of the source on `host`.
+
+    None where its kernel does not tell, or nobody can tell whose its machine's processes are: away from the UUT's.
+    """
+    others = measured.source.hosts[host].others
+    if others is None or measured.interference is None or host not in measured.beside_uut:
+        return None
+    foreign = {
+        process["pid"] for activity in measured.interference for process in activity["others"].values()
+    }
+    run_ns = sum(process.run_ns for process in others if process.pid in foreign)
+    return min(1.0, run_ns / 1e9 / measured.window_s)

@@ -4,7 +4,6 @@
 //! sees soft interrupts that run on top of a task, which the scheduler's own times do not. Only what falls into an armed
 //! window is filed, so that nothing need be asked while a trial is measured.
 
-mod event;
 mod queue;
 #[cfg(test)]
 mod tests;
@@ -22,6 +21,7 @@ use crate::cpu::CpuList;
 use crate::error::Error;
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
 use crate::traffic::clock::now_ns;
+use crate::traffic::perf_event::{Event, attach};
 
 pub(crate) use wire::{CpuArmParams, CpuOpenParams, CpuReadAnswer, CpuReadParams};
 use wire::{SampledCpu, ThreadSamples};
@@ -96,7 +96,7 @@ impl Cpu {
         })?;
         let links = cpus
             .iter()
-            .map(|&cpu| event::sample(&program.progs.cpu_sample, cpu, period_ns))
+            .map(|&cpu| attach(&program.progs.cpu_sample, cpu, Event::Clock { period_ns }))
             .collect::<anyhow::Result<_>>()?;
         Ok(Self {
             cpus,

@@ -14,6 +14,7 @@ mod probes;
 mod reply;
 mod schedule;
 mod stream;
+mod switches;
 mod variety;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,12 +32,15 @@ use paced::Paced;
 use params::{Pace, SourceOpenParams, SourceRunParams};
 use reply::{SentPhase, SentStream, SourceOpenAnswer, SourceRunAnswer};
 use stream::{Parts, Stream};
+use switches::Switches;
 
 /// Streams that one thread serves.
 #[derive(Debug)]
 pub(crate) struct Source {
     cpu: usize,
     streams: Vec<Stream>,
+    /// None where the kernel refuses it.
+    switches: Option<Switches>,
 }
 
 impl Source {
@@ -46,6 +50,7 @@ impl Source {
         Ok(Self {
             cpu: params.cpu,
             streams: streams.collect::<Result<_, Error>>()?,
+            switches: Switches::of(params.cpu).ok(),
         })
     }
 
@@ -68,22 +73,26 @@ impl Source {
             .iter()
             .map(|stream| SentStream::new(stream.number()))
             .collect();
-        let mut load = self.load(pace, params);
+        let mut load = load_of(&mut self.streams, pace, params);
 
         let latency = CpuLatency::hold();
         let sends = params.mechanism != Name::Pktgen;
         let thread_time = || ThreadTime::of_this_thread().ok().filter(|_| sends);
-        let mut thread = None;
+        let (mut thread, mut others) = (None, None);
         let start_ns = now_ns();
         for phase in params.phases.iter() {
             if abort.load(Ordering::Relaxed) {
                 break;
+            }
+            if let Some(switches) = &self.switches {
+                switches.clear()?;
             }
             let before = thread_time();
             let mut window = Window::starting_now(phase.phase, phase.duration());
             let tallies = load.send_phase(&mut window, abort)?;
             let end_ns = window.ended_ns();
             thread = before.and_then(|before| Some(thread_time()?.since(before)));
+            others = self.switches.as_ref().map(Switches::had).transpose()?;
             for (stream, tally) in streams.iter_mut().zip(tallies) {
                 stream.phases.push(SentPhase {
                     phase: window.phase,
@@ -101,6 +110,7 @@ impl Source {
             mechanism: params.mechanism,
             punctuality: load.punctuality(),
             thread,
+            others,
             streams,
         })
     }
@@ -118,28 +128,32 @@ impl Source {
             refused: Name::ALL.iter().filter_map(refusal).cloned().collect(),
         }
     }
+}
 
-    fn load(&mut self, pace: Pace, params: &SourceRunParams) -> Box<dyn Load + '_> {
-        let mut parts = Parts::default();
-        for stream in &mut self.streams {
-            stream.join(params, &mut parts);
+fn load_of<'a>(
+    streams: &'a mut [Stream],
+    pace: Pace,
+    params: &SourceRunParams,
+) -> Box<dyn Load + 'a> {
+    let mut parts = Parts::default();
+    for stream in streams {
+        stream.join(params, &mut parts);
+    }
+    let Parts {
+        feeds,
+        devices,
+        probes,
+    } = parts;
+    let probe_fps = params.probe_fps.get();
+    match pace {
+        Pace::Intended { fps } => {
+            let paced = Paced::new(feeds, fps, &params.frame_bytes, probe_fps);
+            Box::new(paced.sharing_cpu(params.shares_cpu))
         }
-        let Parts {
-            feeds,
-            devices,
-            probes,
-        } = parts;
-        let probe_fps = params.probe_fps.get();
-        match pace {
-            Pace::Intended { fps } => {
-                let paced = Paced::new(feeds, fps, &params.frame_bytes, probe_fps);
-                Box::new(paced.sharing_cpu(params.shares_cpu))
-            }
-            Pace::Unlimited if devices.is_empty() => Box::new(Flood::new(feeds, probes, probe_fps)),
-            Pace::Unlimited => {
-                let generated = Generated::new(devices, params);
-                Box::new(Flood::new(generated, probes, probe_fps))
-            }
+        Pace::Unlimited if devices.is_empty() => Box::new(Flood::new(feeds, probes, probe_fps)),
+        Pace::Unlimited => {
+            let generated = Generated::new(devices, params);
+            Box::new(Flood::new(generated, probes, probe_fps))
         }
     }
 }

@@ -45,8 +45,24 @@ pub(crate) struct SourceRunAnswer {
     /// The time of the sending thread in the last phase, without that of the probe lane; null where the kernel does not
     /// account for it, or sends by itself.
     pub(super) thread: Option<ThreadTime>,
+    /// The processes that had the source's CPU in the last phase beside its own, the longest first, eight at most; null
+    /// where the kernel does not tell.
+    pub(super) others: Option<Vec<ProcessTime>>,
     /// The streams, one entry each.
     pub(super) streams: Vec<SentStream>,
+}
+
+/// What a process had of a CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(super) struct ProcessTime {
+    /// Process id, as the machine numbers processes.
+    pub(super) pid: u32,
+    /// Whether it is a thread of the kernel's own.
+    pub(super) kernel: bool,
+    /// The name of the thread of it that had the CPU last.
+    pub(super) comm: String,
+    /// How long it had the CPU, in ns.
+    pub(super) run_ns: u64,
 }
 
 /// A stream's phases, as far as the run came.

@@ -14,8 +14,9 @@ from tests.helpers.trials import (
     make_measured,
     record,
 )
-from vtax.agent_api import SinkLoss
+from vtax.agent_api import ProcessTime, SinkLoss
 from vtax.testbed.accounts import Account
+from vtax.testbed.cpu_time import ForeignProcess
 from vtax.testbed.guest import GUEST
 from vtax.trial.frames.measured import probe_interval
 from vtax.units import fps
@@ -74,6 +75,32 @@ def test_a_kernel_that_does_not_account_for_threads_leaves_their_share_unknown()
     change_source(measured, thread=None)
     (flow,) = record(measured, PLACE, INSTRUMENT, "local").flows
     assert (flow["waited_share"], flow["source_cpu_share"]) == (0, None)
+
+
+def test_what_others_had_of_the_sources_cpu_is_known_where_the_machine_is_the_uuts() -> None:
+    """Of those whose processes are listed there, vtax's own are not: 60 ms of a second are another's."""
+    measured = make_measured(make_cell())
+    had = [("stress", 7, 60_000_000), ("vtax", 8, 30_000_000), ("kworker/0:1", 20, 90_000_000)]
+    others = [
+        ProcessTime(comm=comm, kernel=comm.startswith("kworker"), pid=pid, run_ns=run_ns)
+        for comm, pid, run_ns in had
+    ]
+    change_source(measured, others=others)
+    assert measured.interference is not None
+    stress: ForeignProcess = {"name": "stress", "pid": 7, "cpu": 1, "cpu_s": 1.0}
+    measured.interference[1]["others"]["7.99"] = stress
+
+    def share() -> object:
+        rows = record(measured, PLACE, INSTRUMENT, "local").cpu
+        whose = ("source", "foreign")
+        return next((row["percent"] for row in rows if (row["domain"], row["component"]) == whose), None)
+
+    assert share() == pytest.approx(6)
+    measured.beside_uut = frozenset({"uut"})
+    assert share() is None
+    measured.beside_uut = frozenset({"source"})
+    change_source(measured, others=None)
+    assert share() is None
 
 
 def test_cpu_rows_keep_the_sinks_cost_apart() -> None:

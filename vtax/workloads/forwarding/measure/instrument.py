@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from vtax.agent_api import SourceRunAnswer
 from vtax.trial.frames.limits import OFFERED_TOLERANCE, offered_fps
 from vtax.trial.frames.measured import Measured
-from vtax.trial.frames.source_time import thread_shares
+from vtax.trial.frames.source_time import most_beside, thread_shares
 from vtax.trial.verdict import Finding, Verdict, graded
 from vtax.workloads.forwarding.measure.drops import Drops, lost_events
 
 WAIT_SUSPECT, WAIT_INVALID = 0.05, 0.10
 """Share of the window that the source's thread was ready but had no CPU."""
+WAITED = "kept waiting for its CPU"
 LATE = "departures were late"
 LATE_P99_NS = 1_000_000
 """Departures of a paced trial later than intended, 99th percentile."""
@@ -37,9 +38,21 @@ def _source(measured: Measured, host: str, source: SourceRunAnswer, beside: floa
         yield Verdict.INVALID, f"the {host} was aborted"
     if (thread := thread_shares(measured, host)) is not None:
         share = thread.kept_off - beside
-        yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, f"{host} kept waiting for its CPU")
+        what = f"{host} {WAITED}{_meanwhile(measured, host)}"
+        yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, what)
     if _kept_up_unhindered(measured) and source.lag_ns is not None and source.lag_ns.p99 > LATE_P99_NS:
-        yield Verdict.SUSPECT, f"{LATE}: 99th percentile {source.lag_ns.p99 / 1e6:.1f} ms"
+        yield (
+            Verdict.SUSPECT,
+            f"{LATE}{_meanwhile(measured, host)}: 99th percentile {source.lag_ns.p99 / 1e6:.1f} ms",
+        )
+
+
+def _meanwhile(measured: Measured, host: str) -> str:
+    """Who had the source's CPU longest; nothing of who had it for less than makes departures late."""
+    most = most_beside(measured, host)
+    if most is None or most.run_ns < LATE_P99_NS:
+        return ""
+    return f" while {most.comm} (process {most.pid}) ran on the {host}'s CPU for {most.run_ns / 1e6:.1f} ms"
 
 
 def _kept_up_unhindered(measured: Measured) -> bool:

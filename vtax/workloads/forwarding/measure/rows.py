@@ -11,7 +11,7 @@ from vtax.trial.frames.delay import delay_histograms, mean_delay_ns
 from vtax.trial.frames.flow_rows import flow_row
 from vtax.trial.frames.limits import frames_sent, offered_fps
 from vtax.trial.frames.measured import Measured, probe_interval
-from vtax.trial.frames.source_time import thread_shares
+from vtax.trial.frames.source_time import FOREIGN, foreign_share, thread_shares
 from vtax.trial.stage_rows import unattributed_row
 from vtax.units import mbps
 from vtax.workloads.forwarding.measure.counts import Hop
@@ -112,6 +112,8 @@ def _instrument_cpu(measured: Measured, sink_cost_ns: Mapping[str, float]) -> li
         if (thread := thread_shares(measured, host)) is not None:
             percent, wait = 100 * thread.ran, 100 * thread.kept_off
             rows.append(cpu_row(measured.trial, host, Account("source", "thread"), percent, wait=wait))
+        if (foreign := foreign_share(measured, host)) is not None:
+            rows.append(cpu_row(measured.trial, host, Account("source", FOREIGN), 100 * foreign))
     return rows
 
 
