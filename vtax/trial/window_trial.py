@@ -10,6 +10,8 @@ from vtax.trial.template import P, Trial
 
 SAMPLE_INSET_S = 0.03
 """CPU samples lie this far inside the measured window: the controller learns its exact bounds only afterwards."""
+SAMPLE_AHEAD_S = 0.015
+"""With a warm-up of twice that, the first lies so far ahead of the window: taking it takes the source's CPU."""
 HEAD_START_S = 0.05
 """How far ahead the moment lies at which those who share the host's clock begin together."""
 PATIENCE_S = 10
@@ -28,18 +30,19 @@ class WindowTrial(Trial[P]):
             begin = time.monotonic() + self.head_start_s
             path.neighbours.go(begin)
             ahead_s = begin - time.monotonic()
-            path.cpu_meter.arm(ahead_s + work.warmup_s + SAMPLE_INSET_S, work.duration_s - 2 * SAMPLE_INSET_S)
+            first_s, last_s = sample_times_s(work)
+            path.cpu_meter.arm(ahead_s + first_s, last_s - first_s)
             self._watch_cpus(path, self.go(begin))
             self.collect()
             observed.sampled = path.cpu_meter.read()
 
     def _watch_cpus(self, path: P, begun: float) -> None:
         """Count CPU time in the window of a trial that began at a moment of the host's clock; returns at its end."""
-        observed, work = self.observed, self.observed.cell.of(TimedKeys)
-        uut = path.testbed.uut
-        _sleep_until(begun + work.warmup_s + SAMPLE_INSET_S)
+        observed, uut = self.observed, path.testbed.uut
+        first_s, last_s = sample_times_s(observed.cell.of(TimedKeys))
+        _sleep_until(begun + first_s)
         first, far_first = uut.counters(path.uut_cpus), self.count_far_end(path)
-        _sleep_until(begun + work.warmup_s + work.duration_s - SAMPLE_INSET_S)
+        _sleep_until(begun + last_s)
         last, far_last = uut.counters(path.uut_cpus), self.count_far_end(path)
         observed.cpu = (first, last)
         if far_first is not None and far_last is not None:
@@ -79,6 +82,13 @@ class WindowTrial(Trial[P]):
     @abstractmethod
     def collect(self) -> None:
         """Wait for the end and take what came of it."""
+
+
+def sample_times_s(work: TimedKeys) -> tuple[float, float]:
+    """Return when CPU time is counted, in seconds from the trial's begin: about its window's begin, and its end."""
+    is_warm = work.warmup_s >= 2 * SAMPLE_AHEAD_S
+    first_s = work.warmup_s + (-SAMPLE_AHEAD_S if is_warm else SAMPLE_INSET_S)
+    return first_s, work.warmup_s + work.duration_s - SAMPLE_INSET_S
 
 
 def _sleep_until(moment: float) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from tests.helpers.trials import make_cell, make_measured
+from vtax.keys.workload import TimedKeys
 from vtax.machine.agent import AgentError
 from vtax.results import Row, TrialRecord
 from vtax.trial.observed import Observed
 from vtax.trial.verdict import Finding, Verdict
-from vtax.trial.window_trial import WindowTrial
+from vtax.trial.window_trial import WindowTrial, sample_times_s
 
 PHASES = ["open", "arm", "go", "observe", "collect", "close"]
 PLACE = {"block": 0}
@@ -93,6 +94,16 @@ def path() -> Any:
 
 def observed() -> Observed:
     return Observed(1, make_cell(duration_s=1.0), datetime.now(UTC))
+
+
+def test_cpu_time_is_first_counted_while_it_warms_up_if_there_is_room() -> None:
+    def times_s(warmup_s: float) -> tuple[float, float]:
+        return sample_times_s(make_cell(warmup_s=warmup_s, duration_s=1.0).of(TimedKeys))
+
+    assert times_s(0.2) == pytest.approx((0.185, 1.17))
+    assert times_s(0.03) == pytest.approx((0.015, 1.0))
+    assert times_s(0.02) == pytest.approx((0.05, 0.99))
+    assert times_s(0.0) == pytest.approx((0.03, 0.97))
 
 
 def test_a_trial_goes_through_all_phases_and_is_judged(path: Any) -> None:

@@ -48,9 +48,11 @@ def _source(measured: Measured, host: str, source: SourceRunAnswer, beside: floa
 
 
 def _meanwhile(measured: Measured, host: str) -> str:
-    """Who had the source's CPU longest; nothing of who had it for less than makes departures late."""
-    most = most_beside(measured, host)
-    if most is None or most.run_ns < LATE_P99_NS:
+    """Who had the source's CPU for most of the time that the source was not on it; nothing where nobody had."""
+    thread, most = thread_shares(measured, host), most_beside(measured, host)
+    if thread is None or most is None:
+        return ""
+    if most.run_ns < LATE_P99_NS or most.run_ns / 1e9 < (1 - thread.ran) * measured.window_s / 2:
         return ""
     return f" while {most.comm} (process {most.pid}) ran on the {host}'s CPU for {most.run_ns / 1e6:.1f} ms"
 
