@@ -1,5 +1,6 @@
 """The template of a trial: its phases in their order, and what a trial is that fails in one of them."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -41,10 +42,12 @@ class Noted(WindowTrial[Any]):
         self.note("arm")
 
     def go(self, begin: float) -> float:
+        self.collects_garbage = gc.isenabled()
         self.note("go")
         return begin - 10  # so long ago that nobody waits for its window
 
     def count_far_end(self, path: Any) -> None:
+        self.collects_garbage |= gc.isenabled()
         if self.phases[-1] != "observe":
             self.note("observe")
 
@@ -110,6 +113,8 @@ def test_a_trial_goes_through_all_phases_and_is_judged(path: Any) -> None:
     trial = Noted(observed())
     trial.measure(path, path.guest_states())
     assert trial.phases == PHASES
+    assert not trial.collects_garbage
+    assert gc.isenabled()
     finished = trial.finish()
     assert finished.judgement.reasons == ("number 7", "somebody was beside it")
     assert (finished.headline, finished.broken) == ("7 of 7", False)
@@ -127,6 +132,7 @@ def test_a_trial_that_fails_is_closed_and_still_a_row(phase: str, path: Any) -> 
     trial = Noted(observed(), phase)
     trial.measure(path, path.guest_states())
     assert trial.phases == [*PHASES[: PHASES.index(phase) + 1], "close"]
+    assert gc.isenabled()
     finished = trial.finish()
     assert finished.judgement.reasons == ("instrument failed: the agent does not answer",)
     assert (finished.judgement.verdict, finished.headline, finished.broken) == (
