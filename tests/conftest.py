@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import os
+import time
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -231,6 +232,7 @@ def plan(tmp_path: Path) -> Iterator["GuestPlan"]:
 def in_the_trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[["Act"], None]]:
     """Has something done once, amid the first measurement."""
     from vtax.testbed.host import Host
+    from vtax.trial.window_trial import SAMPLE_AHEAD_S, SAMPLE_INSET_S
 
     counters = Host.counters
     acts: list[Act] = []
@@ -238,6 +240,7 @@ def in_the_trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[["Act"], 
     def disturbed(self: Host, cpus: list[int]) -> dict[str, Any]:
         sample = counters(self, cpus)
         if cpus and acts:
+            time.sleep(SAMPLE_AHEAD_S + SAMPLE_INSET_S)  # the first sample is taken ahead of the window
             acts.pop()(self.namespace.name.removesuffix("-uut"))
         return sample
 
