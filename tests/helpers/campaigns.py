@@ -1,6 +1,7 @@
 """Campaigns that vtax runs in a process of its own, as for a user, and what they have measured."""
 
 import re
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,20 @@ def vtax(
 
 
 def start(*arguments: str | Path) -> "subprocess.Popen[str]":
-    command = [str(program()), *map(str, arguments)]
+    """Begin a command that hears Ctrl-C, also where the tests themselves run in a shell's background and do not."""
+    command = ["env", "--default-signal=INT", str(program()), *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def interrupt(process: "subprocess.Popen[str]") -> None:
+    """End a command by Ctrl-C. One that does not hear it is ended otherwise first, so that no test runs beside it."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.communicate(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        process.communicate(timeout=20)
+        raise
 
 
 def assert_measured(done: "subprocess.CompletedProcess[str]") -> None:

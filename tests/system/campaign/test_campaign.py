@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.campaigns import assert_measured, start, vtax, wait_for_line
+from tests.helpers.campaigns import assert_measured, interrupt, start, vtax, wait_for_line
 from tests.helpers.footprint import footprint
 from tests.helpers.records import owned_processes
 from vtax.cli import main
@@ -42,8 +42,7 @@ def running(scenario: Path, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]
     try:
         yield process
     finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        interrupt(process)
 
 
 @pytest.mark.measures
@@ -115,8 +114,7 @@ def test_ctrl_c_ends_the_campaign_and_keeps_its_trials(
     running: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:
     begun = time.monotonic()
-    running.send_signal(signal.SIGINT)
-    running.communicate(timeout=20)
+    interrupt(running)
     assert time.monotonic() - begun < 5
     assert running.returncode == 130
     result = Result.open(tmp_path / "out")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.campaigns import assert_measured, start, trials, vtax, wait_for_line
+from tests.helpers.campaigns import assert_measured, interrupt, start, trials, vtax, wait_for_line
 from tests.helpers.footprint import footprint, settles
 from tests.helpers.kill_at import CHOSEN, FURTHER, OTHERS_FURTHER, OTHERS_SOON, SOON, Instant, run_with_a_kill
 from tests.helpers.records import owned_processes
@@ -147,8 +147,7 @@ def test_clean_waits_for_no_running_campaign(scenario: Path, tmp_path: Path) -> 
     process = start("run", scenario, "--platform", "raw", "--repetitions", "50", "--out", tmp_path / "out")
     wait_for_line(process, r"^\[1/")
     refused = vtax("clean")
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    interrupt(process)
     assert refused.returncode == 2
     assert "in use by process" in refused.stderr
 
