@@ -27,7 +27,7 @@ def start(*arguments: str | Path) -> "subprocess.Popen[str]":
 
 
 def interrupt(process: "subprocess.Popen[str]") -> None:
-    """End a command by Ctrl-C. One that does not hear it is ended otherwise first, so that no test runs beside it."""
+    """End a command by Ctrl-C. One that ignores it is terminated before the error is raised."""
     process.send_signal(signal.SIGINT)
     try:
         process.communicate(timeout=20)

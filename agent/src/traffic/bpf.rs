@@ -97,6 +97,16 @@ pub(crate) unsafe trait MapValue: Copy {
     }
 }
 
+/// The name of a thread, as the kernel keeps it: up to the first zero.
+pub(crate) fn comm_text(comm: &[i8]) -> String {
+    let name: Vec<_> = comm
+        .iter()
+        .take_while(|&&byte| byte != 0)
+        .map(|&byte| byte as u8)
+        .collect();
+    String::from_utf8_lossy(&name).into_owned()
+}
+
 /// An array map with one entry.
 #[derive(Debug)]
 pub(crate) struct Single<T> {

@@ -19,7 +19,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 use crate::api::bounds::GREATEST_SAMPLE_HZ;
 use crate::cpu::CpuList;
 use crate::error::Error;
-use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
+use crate::traffic::bpf::{MapValue, Single, comm_text, with_libbpf_log};
 use crate::traffic::clock::now_ns;
 use crate::traffic::perf_event::{Event, attach};
 
@@ -180,15 +180,13 @@ impl Cpu {
 }
 
 fn reply(owner: Owner, filed: Filed) -> ThreadSamples {
-    let comm = filed.comm.iter().take_while(|&&byte| byte != 0);
     ThreadSamples {
         cpu: owner.cpu,
         tgid: owner.tgid,
         tid: owner.tid,
         parent: filed.parent,
         kernel: filed.kernel != 0,
-        comm: String::from_utf8_lossy(&comm.map(|&byte| byte as u8).collect::<Vec<_>>())
-            .into_owned(),
+        comm: comm_text(&filed.comm),
         cgroup: owner.cgroup,
         context: CONTEXTS[owner.context as usize],
         samples: filed.samples,

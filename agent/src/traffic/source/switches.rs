@@ -12,7 +12,7 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 
 use super::reply::ProcessTime;
-use crate::traffic::bpf::{MapValue, with_libbpf_log};
+use crate::traffic::bpf::{MapValue, comm_text, with_libbpf_log};
 use crate::traffic::perf_event::{Event, attach};
 
 mod skeleton {
@@ -93,12 +93,10 @@ impl Switches {
 }
 
 fn told(pid: u32, had: &Had) -> ProcessTime {
-    let comm = had.comm.iter().take_while(|&&byte| byte != 0);
-    let comm: Vec<_> = comm.map(|&byte| byte as u8).collect();
     ProcessTime {
         pid,
         kernel: had.kernel != 0,
-        comm: String::from_utf8_lossy(&comm).into_owned(),
+        comm: comm_text(&had.comm),
         run_ns: had.run_ns,
     }
 }
