@@ -229,6 +229,24 @@ def plan(tmp_path: Path) -> Iterator["GuestPlan"]:
 
 
 @pytest.fixture
+def before_its_frames(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[["Act"], None]]:
+    """Has something done once, where all awaits the frames of the first trial: none passes before it is done."""
+    from vtax.workloads.forwarding.measure.trial import ForwardingTrial
+
+    arm = ForwardingTrial.arm
+    acts: list[Act] = []
+
+    def changed(self: ForwardingTrial) -> None:
+        arm(self)
+        if acts:
+            acts.pop()(self._path.testbed.uut.namespace.name.removesuffix("-uut"))
+
+    monkeypatch.setattr(ForwardingTrial, "arm", changed)
+    yield acts.append
+    assert acts == [], "no trial came so far"
+
+
+@pytest.fixture
 def in_the_trial(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[["Act"], None]]:
     """Has something done once, amid the first measurement."""
     from vtax.testbed.host import Host

@@ -1,4 +1,4 @@
-"""What is done to a campaign that shall notice it: the fixture `in_the_trial` says when."""
+"""What is done to a campaign that shall notice it: the fixtures `in_the_trial` and `before_its_frames` say when."""
 
 import os
 import signal

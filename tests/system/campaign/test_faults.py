@@ -187,9 +187,9 @@ def send_foreign_frames(run: str) -> None:
 
 
 def test_another_who_sends_through_the_links_is_noticed(
-    in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
+    before_its_frames: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
-    in_the_trial(send_foreign_frames)
+    before_its_frames(send_foreign_frames)
     judged = measure(scenario, tmp_path / "out")
     assert (
         named(judged, "foreign traffic: 1000 frames that the source did not send entered on stream 0")
@@ -199,7 +199,7 @@ def test_another_who_sends_through_the_links_is_noticed(
 
 
 def test_a_sink_whose_program_is_replaced_is_noticed(
-    in_the_trial: Callable[[Act], None],
+    before_its_frames: Callable[[Act], None],
     scenario: Path,
     tmp_path: Path,
 ) -> None:
@@ -213,7 +213,7 @@ def test_a_sink_whose_program_is_replaced_is_noticed(
             f" && bpftool link detach id $id && ip link set dev snk0 xdpdrv obj {foreign} sec xdp",
         )
 
-    in_the_trial(replace)
+    before_its_frames(replace)
     judged = measure(scenario, tmp_path / "out")
     assert named(judged, "sink detached: its program is no longer in place on stream 0") == "invalid"
     assert len([reasons for _, reasons in judged if any("detached" in reason for reason in reasons)]) == 1

@@ -75,11 +75,11 @@ PROVOKED: dict[str, tuple[str, Callable[[str, Path], str], str]] = {
 
 @pytest.mark.parametrize("place", PROVOKED)
 def test_a_container_and_its_bridges(
-    place: str, in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
+    place: str, before_its_frames: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
     host, command, reason = PROVOKED[place]
     program = bpf_program(tmp_path / "drop.o", "tc", DROPS_SOME, HELPER)
-    in_the_trial(lambda run: within(f"{run}-{host}", command(run, program)))
+    before_its_frames(lambda run: within(f"{run}-{host}", command(run, program)))
     hops, lost = measure(scenario, tmp_path / "out", "--platform", "container", "--set", "intended_mbps=20")
     assert_charged(hops, lost, place, reason)
 
@@ -98,7 +98,7 @@ def test_a_discipline_that_a_preset_asks_for(
 
 
 def test_a_kernel_that_gives_no_reasons(
-    in_the_trial: Callable[[Act], None],
+    before_its_frames: Callable[[Act], None],
     scenario: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -107,7 +107,7 @@ def test_a_kernel_that_gives_no_reasons(
     monkeypatch.setattr(campaign_path, "DROP_PLACES", 0)  # which the agent refuses
     program = bpf_program(tmp_path / "drop.o", "tc", DROPS_SOME, HELPER)
     # Not at out0: what a queue drops while it is replaced nobody tells apart from a full ring there.
-    in_the_trial(lambda run: within(f"{run}-uut", thinned("in0", "ingress")(run, program)))
+    before_its_frames(lambda run: within(f"{run}-uut", thinned("in0", "ingress")(run, program)))
     hops, lost = measure(scenario, tmp_path / "out", "--platform", "raw", "--set", "intended_mbps=20")
     assert_charged(hops, lost, "UUT forwarding", "unknown: this kernel does not report it")
     assert (
@@ -117,7 +117,7 @@ def test_a_kernel_that_gives_no_reasons(
 
 
 def test_drop_events_that_are_lost_are_told(
-    in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    before_its_frames: Callable[[Act], None], scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(campaign_path, "DROP_PLACES", 1)
     program = bpf_program(tmp_path / "drop.o", "tc", DROPS_SOME, HELPER)
@@ -126,7 +126,7 @@ def test_drop_events_that_are_lost_are_told(
         for side in (thinned("in0", "ingress"), thinned("out0", "egress")):
             within(f"{run}-uut", side(run, program))
 
-    in_the_trial(drop_twice)
+    before_its_frames(drop_twice)
     measure(scenario, tmp_path / "out", "--platform", "raw", "--set", "intended_mbps=20")
     (trial,) = Result.open(tmp_path / "out").query("SELECT * FROM trials WHERE trial_id = 1").to_pylist()
     assert trial["verdict"] != "valid"

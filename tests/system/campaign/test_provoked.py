@@ -60,11 +60,11 @@ return 0;
 
 
 def test_more_frames_than_were_sent(
-    in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
+    before_its_frames: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
     program = bpf_program(tmp_path / "invent.o", "tc", INVENTS, CLONES)
     attach = f"tc filter add dev out0 egress bpf direct-action object-file {program} section tc"
-    in_the_trial(lambda run: within(f"{run}-uut", f"tc qdisc add dev out0 clsact; {attach}"))
+    before_its_frames(lambda run: within(f"{run}-uut", f"tc qdisc add dev out0 clsact; {attach}"))
     trial = measure(scenario, tmp_path / "out", "intended_mbps=20")
     received, sent = told(trial, r"^more frames received than sent: (\d+) of (\d+)$")
     assert 1.5 * sent < received <= 2 * sent
@@ -72,12 +72,12 @@ def test_more_frames_than_were_sent(
 
 
 def test_a_stream_that_goes_out_of_anothers_interface(
-    in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
+    before_its_frames: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
     sink = StreamAddresses(0)
     neighbour = f"ip neighbour add {sink.sink_ip} lladdr {sink.sink_mac} nud permanent dev out1"
     astray = f"{neighbour}; ip route add {sink.sink_ip}/32 dev out1"
-    in_the_trial(lambda run: within(f"{run}-uut", astray))
+    before_its_frames(lambda run: within(f"{run}-uut", astray))
     trial = measure(scenario, tmp_path / "out", "intended_mbps=10", "streams=2")
     (frames,) = told(trial, r"^frames of another stream: (\d+) on stream 1$")
     assert frames > 1000

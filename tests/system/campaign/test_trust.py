@@ -76,14 +76,14 @@ def test_a_delay_counts_from_the_intended_send(
 
 
 def test_frames_of_another_length_are_noticed(
-    in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
+    before_its_frames: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
     cut = "static int (*const bpf_skb_change_tail)(void *, unsigned int, unsigned long) = (void *)38;"
     program = bpf_program(tmp_path / "cut.o", "tc", "bpf_skb_change_tail(context, 180, 0); return 0;", cut)
     attach = (
         f"tc qdisc add dev out0 clsact; tc filter add dev out0 egress bpf direct-action object-file {program}"
     )
-    in_the_trial(lambda run: within(f"{run}-uut", f"{attach} section tc"))
+    before_its_frames(lambda run: within(f"{run}-uut", f"{attach} section tc"))
     trial = measure(scenario, tmp_path / "out", "--set", "intended_mbps=20", "--set", "frame_bytes=200")
     assert trial["verdict"] == "invalid"
     assert any(reason.startswith("frames of another length than was sent") for reason in trial["reasons"])
@@ -143,7 +143,7 @@ return 0;
 
 
 def test_frames_that_gro_merged_are_noticed(
-    in_the_trial: Callable[[Act], None],
+    before_its_frames: Callable[[Act], None],
     scenario: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -165,7 +165,7 @@ def test_frames_that_gro_merged_are_noticed(
         set_offload(Namespace(f"{run}-uut"), "out0", "tx-udp-segmentation", True)
         within(f"{run}-source", f"{attach} section tc")
 
-    in_the_trial(merge)
+    before_its_frames(merge)
     trial = measure(scenario, tmp_path / "out", "--set", "intended_mbps=max")
     assert trial["verdict"] == "invalid"
     assert any(reason.startswith("frames of another length than was sent") for reason in trial["reasons"])
