@@ -3,13 +3,14 @@
 import os
 from pathlib import Path
 
-from validation.agreement.checks import platform_checks
+from validation.agreement.checks import CONFIDENCE, platform_checks
 from validation.agreement.process import ToolFailed
 from validation.agreement.samples import (
     FPS,
     FRAME_BYTES,
     REPEATS,
     ROUND_TRIPS_PER_S,
+    ROUNDS,
     on_platform,
 )
 from validation.agreement.trials import NoTrial, Trials
@@ -35,14 +36,16 @@ frames' sequence numbers. Its delay ends where the frame leaves the unit under t
 *sockperf* and *ping* see round trips, {ROUND_TRIPS_PER_S:,} a second, and with them the end hosts: sockets, wake-ups,
 the far end's answer. tcpdump captures these round trips at both ends' interfaces; request and answer are paired by
 their number, and the time at the far end, and the near end's own beyond the capture, are told from the ways through
-the path. Those are held against the delays that vtax finds there and back, one after the other, at the same rate.
-vtax's begin before the source's system call, some 2 µs before that frame is captured, and end in XDP, just before the
-far capture: a tool's way may be so much shorter. It may be some µs longer: frames out of a socket take more time than
-vtax's on every part of the way, and the more the longer the path rested, which captures in between show but do not
-explain. A guest with a kernel of its own is awake when the answer comes back to it, and asleep for vtax's frames in
-either direction: there the way back lies between what forwarding takes at the least and vtax's. While tools run, the
-latency of idle CPUs is held at 0, as vtax holds it. {REPEATS} repetitions alternate; figures are medians of their
-medians, least and greatest.
+the path. The requests' way is held against the delay that vtax finds in that direction at the same rate, and the tools
+run from either end for that: an answer finds the path warm and a guest awake, a request does not, nor do vtax's frames.
+vtax's delay begins when a frame is due, before the source's system call; its frames are captured too where they leave,
+and what lies before is taken off. It ends in XDP, just before the far capture. A request may take some µs longer:
+frames out of a socket take more time than vtax's on every part of the way, and the more the longer the path rested,
+which captures in between show but do not explain. While tools run, the latency of idle CPUs is held at 0, as vtax holds
+it. {ROUNDS} rounds; vtax and the tools take turns at being first. Figures are medians of the rounds' medians, least and
+greatest; what must lie within its bound is the interval of the median of the rounds' differences, at {CONFIDENCE:.0%}
+or more (order statistics). Where it lies across a bound, vtax's rounds and the tool's are held against themselves, each
+round against the one before: where that misses the same bound, no difference can be told on such a machine.
 """
 
 

@@ -109,6 +109,14 @@ def parse(lines: Sequence[list[str]]) -> list[Frame]:
     return found
 
 
+def before_capture_ns(departures: Sequence[Frame], trial: int, clock_offset_ns: int) -> float:
+    """How long a trial's measured frames took from when they were due to their capture where they leave: the median."""
+    left = [frame for frame in departures if (frame.trial, frame.phase) == (trial, MEASURE)]
+    if not left:
+        raise ToolFailed(f"no frame of trial {trial} was captured where it left")
+    return statistics.median(frame.at_ns - clock_offset_ns - frame.due_ns for frame in left)
+
+
 def seen(departures: Sequence[Frame], arrivals: Sequence[Frame], trial: int, clock_offset_ns: int) -> Flow:
     """A trial's measured phase out of what passed at the source and where frames leave the UUT; delay up to there."""
     left = [frame for frame in departures if (frame.trial, frame.phase) == (trial, MEASURE)]

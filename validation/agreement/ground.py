@@ -4,7 +4,7 @@ Test frames need no addresses at the ends; tools with sockets do. They get those
 neighbours, and sinks and sources of vtax's own for the way back.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyroute2 import IPRoute
 
@@ -13,7 +13,6 @@ from vtax.machine.namespace import index_of
 from vtax.machine.offloads import set_offload
 from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
-from vtax.testbed.guest import GUEST
 from vtax.testbed.host import Host
 from vtax.workloads.forwarding.measure.path import ForwardingPath
 
@@ -51,7 +50,7 @@ class End:
 class Ground:
     """Both ends, the CPU that tools at the ends run on, and what is between them.
 
-    `emulated` is said of a guest's CPU; a guest that `sleeps` has a kernel of its own, whose threads this host wakes.
+    `emulated` is said of a guest's CPU.
     """
 
     near: End
@@ -59,18 +58,20 @@ class Ground:
     record: OwnershipRecord
     cpu: int
     emulated: bool = False
-    sleeps: bool = False
+
+    def turned(self) -> "Ground":
+        """The same with its ends exchanged: the way back is the way there."""
+        return replace(self, near=self.far, far=self.near)
 
 
 def path_ground(path: ForwardingPath, record: OwnershipRecord, *, emulated: bool) -> Ground:
     """The ends of a ready path, with addresses, and with a way back beside that of source and sink."""
     testbed = path.testbed
-    sleeps = any(times["account"].domain == GUEST for times in testbed.uut.counters([])["threads"])
     at_source = (STREAM.source_mac, STREAM.source_ip, STREAM.uut_in_mac, STREAM.uut_in_ip)
     at_sink = (STREAM.sink_mac, STREAM.sink_ip, STREAM.uut_out_mac, STREAM.uut_out_ip)
     near = End(testbed.source, "src0", *at_source, sender="source", receiver="back-sink")
     far = End(testbed.host("sink"), "snk0", *at_sink, sender="back-source", receiver="sink")
-    ground = Ground(near, far, record, testbed.settings.cpus["agents"][0], emulated, sleeps)
+    ground = Ground(near, far, record, testbed.settings.cpus["agents"][0], emulated)
     _give_addresses(near, far)
     _give_addresses(far, near)
     near.host.start_agent(near.receiver, "agents")

@@ -31,6 +31,19 @@ ATTEMPTS = 3
 WARMUP_S = 0.2
 
 
+@dataclass(frozen=True)
+class OneWay:
+    """vtax's median delay in one direction, and how much of it lies before a capture where frames leave."""
+
+    p50_ns: float
+    before_capture_ns: float
+
+    @property
+    def captured_ns(self) -> float:
+        """From that capture to the sink."""
+        return self.p50_ns - self.before_capture_ns
+
+
 class NoTrial(Exception):  # noqa: N818 - it states what vtax did
     """vtax has no usable trial to compare with: why."""
 
@@ -65,10 +78,10 @@ class Trials:
         raise NoTrial(f"{cell.platform}: {'; '.join(reasons)}")
 
     def delay_p50_ns(
-        self, ground: Ground, frame_bytes: int, fps: float, duration_s: float, *, there: bool
-    ) -> float:
-        """Median one-way delay from one end to the other, every frame a probe."""
-        sender, receiver = (ground.near, ground.far) if there else (ground.far, ground.near)
+        self, ground: Ground, frame_bytes: int, fps: float, duration_s: float
+    ) -> tuple[int, float]:
+        """Median delay from the near to the far end, every frame a probe; with the number of its trial."""
+        sender, receiver = ground.near, ground.far
         for _ in range(ATTEMPTS):
             trial, frames = next(self.numbers), FrameSpec(frame_bytes)
             receiver.host.api(receiver.receiver).sink_arm(frames.arm(trial, "measure"))
@@ -84,7 +97,7 @@ class Trials:
                     raise NoTrial(
                         f"{latency.count} frames came from {sender.interface} to {receiver.interface}"
                     )
-                return found
+                return trial, found
         raise NoTrial(f"the source at {sender.interface} was kept waiting for its CPU")
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from validation.agreement import capture, iperf3, passage, roundtrip
 from validation.agreement.capture import Frame
-from validation.agreement.checks import platform_checks
+from validation.agreement.checks import median_interval, platform_checks
 from validation.agreement.flow import Flow
 from validation.agreement.iperf3 import Sent
 from validation.agreement.passage import Parts
 from validation.agreement.process import ToolFailed
 from validation.agreement.roundtrip import RoundTrip
-from validation.agreement.samples import RoundTrips, Samples
-from validation.agreement.trials import cell
+from validation.agreement.samples import ROUNDS, RoundTrips, Samples
+from validation.agreement.trials import OneWay, cell
 
 SOCKPERF = """\
 sockperf: == version #3.7-no.git ==
@@ -148,17 +148,18 @@ def test_requests_without_an_answer_are_a_failure() -> None:
         passage.parts("ping", near, {}, NEAR, FAR)
 
 
-def trips(there_us: float, back_us: float, whole_us: float = 40, *, sleeps: bool = False) -> RoundTrips:
-    """What vtax finds to be 5 µs there and 20 µs back, as both tools have it."""
-    tool = RoundTrip(whole_us * 1e3, Parts(there_us * 1e3, 5e3, back_us * 1e3, 38e3))
-    return RoundTrips(sleeps, [5e3] * 3, [20e3] * 3, [{"sockperf": tool, "ping": tool}] * 3)
+def trips(there_us: float, whole_us: float = 40) -> RoundTrips:
+    """What vtax finds to be 5 µs behind its capture, as both tools have it."""
+    tool = RoundTrip(whole_us * 1e3, Parts(there_us * 1e3, 5e3, 21e3, 38e3))
+    return RoundTrips([OneWay(7e3, 2e3)] * ROUNDS, [{"sockperf": tool, "ping": tool}] * ROUNDS)
 
 
 AGREED = Samples(
     flow=Flow(10_000, 9_900, 100, 105, 93, 6.0192, 5_000),
     seen=Flow(10_000, 9_900, 100, 105, 93, 6.0190, 4_000),
     loads=[(Flow(10_000, 9_905, 95, 0, 0, 6.02, 5_000), Sent(9_992, 104, 6.01))] * 3,
-    round_trips=trips(6, 21),
+    there=trips(6),
+    back=trips(6),
 )
 
 
@@ -205,18 +206,60 @@ def missed_by_both(what: str) -> list[str]:
 
 
 def test_a_round_trip_shorter_than_what_was_captured_of_it_is_missed() -> None:
-    assert missed(replace(AGREED, round_trips=trips(6, 21, whole_us=37))) == missed_by_both("round trip")
+    assert missed(replace(AGREED, there=trips(6, whole_us=37))) == missed_by_both("round trip")
+    assert missed(replace(AGREED, back=trips(6, whole_us=37))) == missed_by_both(
+        "round trip from the sink's end"
+    )
 
 
-def test_ways_that_vtax_finds_otherwise_are_missed() -> None:
-    assert missed(replace(AGREED, round_trips=trips(1.9, 21))) == missed_by_both("way there")
-    assert missed(replace(AGREED, round_trips=trips(16, 21))) == missed_by_both("way there")
-    assert missed(replace(AGREED, round_trips=trips(6, 16))) == missed_by_both("way back")
-    assert missed(replace(AGREED, round_trips=trips(6, 31))) == missed_by_both("way back")
+@pytest.mark.parametrize("beyond_us", [1.9, 16])
+def test_a_way_that_vtax_finds_otherwise_is_missed(beyond_us: float) -> None:
+    assert missed(replace(AGREED, there=trips(beyond_us))) == missed_by_both("way there")
+    assert missed(replace(AGREED, back=trips(beyond_us))) == missed_by_both("way back")
 
 
-def test_an_answer_may_find_a_guest_awake() -> None:
-    assert missed(replace(AGREED, round_trips=trips(6, 5))) == missed_by_both("way back")
-    assert missed(replace(AGREED, round_trips=trips(6, 5, sleeps=True))) == []
-    # Awake it still has to forward.
-    assert missed(replace(AGREED, round_trips=trips(6, 0, sleeps=True))) == missed_by_both("way back")
+def uneven(offsets_us: list[float], apart_us: float) -> Samples:
+    """vtax's ways there, in turns so far apart, and the tools' as much longer as offsets say."""
+    ours = [5e3 + apart_us * 1e3 * (at % 2) for at in range(ROUNDS)]
+    tools = []
+    for our_ns, offset_us in zip(ours, offsets_us, strict=True):
+        tool = RoundTrip(80e3, Parts(our_ns + offset_us * 1e3, 5e3, 21e3, 38e3))
+        tools.append({"sockperf": tool, "ping": tool})
+    there = [OneWay(our_ns + 2e3, 2e3) for our_ns in ours]
+    return replace(AGREED, there=RoundTrips(there, tools))
+
+
+def test_rounds_are_compared_in_pairs() -> None:
+    """A machine that is slow in every other round is so for both."""
+    assert missed(uneven([1.0] * ROUNDS, apart_us=30)) == []
+
+
+def test_one_round_apart_does_not_decide_and_two_do() -> None:
+    assert missed(uneven([1.0] * (ROUNDS - 1) + [40], apart_us=0)) == []
+    assert missed(uneven([1.0] * (ROUNDS - 2) + [40] * 2, apart_us=0)) == missed_by_both("way there")
+
+
+def test_only_a_machine_too_uneven_to_tell_explains_a_miss() -> None:
+    def explanations(samples: Samples) -> list[str | None]:
+        return [check.explanation for check in platform_checks("raw", samples) if not check.holds]
+
+    assert explanations(uneven([9.0, 11.0] * (ROUNDS // 2), apart_us=0)) == [None, None]
+    for explained in explanations(uneven([20.0] * 3 + [1.0] * (ROUNDS - 3), apart_us=30)):
+        assert explained is not None
+        assert explained.endswith("beyond the same budget: this machine was too uneven to tell.")
+    # All rounds beyond the budget are a miss, however uneven the machine was.
+    assert explanations(uneven([60] * ROUNDS, apart_us=30)) == [None, None]
+
+
+def test_the_interval_of_a_median_leaves_out_what_a_fair_coin_allows() -> None:
+    assert median_interval([3, 1, 2]) == (-math.inf, math.inf)
+    assert median_interval([5, 1, 2, 3, 4]) == (1, 5)
+    assert median_interval(list(range(11))) == (2, 8)
+
+
+def test_what_lies_before_a_capture_is_the_measured_frames_own() -> None:
+    stray = [frame(9, 9_900_000, phase=2), frame(9, 9_900_000, trial=2)]
+    left = [frame(sequence, 1_000_000 * sequence + 1000 + late) for sequence, late in enumerate([5, 9, 7])]
+    assert capture.before_capture_ns([*stray, *left], trial=1, clock_offset_ns=1000) == 7
+    with pytest.raises(ToolFailed, match="no frame of trial 3 was captured"):
+        capture.before_capture_ns(left, trial=3, clock_offset_ns=0)
