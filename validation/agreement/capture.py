@@ -111,7 +111,7 @@ def parse(lines: Sequence[list[str]]) -> list[Frame]:
 
 def before_capture_ns(departures: Sequence[Frame], trial: int, clock_offset_ns: int) -> float:
     """How long a trial's measured frames took from when they were due to their capture where they leave: the median."""
-    left = [frame for frame in departures if (frame.trial, frame.phase) == (trial, MEASURE)]
+    left = _measured(departures, trial)
     if not left:
         raise ToolFailed(f"no frame of trial {trial} was captured where it left")
     return statistics.median(frame.at_ns - clock_offset_ns - frame.due_ns for frame in left)
@@ -119,8 +119,7 @@ def before_capture_ns(departures: Sequence[Frame], trial: int, clock_offset_ns: 
 
 def seen(departures: Sequence[Frame], arrivals: Sequence[Frame], trial: int, clock_offset_ns: int) -> Flow:
     """A trial's measured phase out of what passed at the source and where frames leave the UUT; delay up to there."""
-    left = [frame for frame in departures if (frame.trial, frame.phase) == (trial, MEASURE)]
-    came = [frame for frame in arrivals if (frame.trial, frame.phase) == (trial, MEASURE)]
+    left, came = _measured(departures, trial), _measured(arrivals, trial)
     first: dict[int, Frame] = {}
     duplicated = reordered = highest = 0
     for frame in came:
@@ -146,3 +145,8 @@ def seen(departures: Sequence[Frame], arrivals: Sequence[Frame], trial: int, clo
         received_mbps=mbps((len(first) - 1) / span_s, came[0].frame_bytes),
         delay_p50_ns=statistics.median_low(delays),
     )
+
+
+def _measured(frames: Sequence[Frame], trial: int) -> list[Frame]:
+    """Those of a trial's measured phase."""
+    return [frame for frame in frames if (frame.trial, frame.phase) == (trial, MEASURE)]

@@ -32,7 +32,7 @@ interfaces, sockperf's requests took 21, 12 and 7 µs at 200, 1,000 and 5,000 a 
 WAY_SHARE = 0.15
 """Of vtax's delay, where that is more: waking a guest is not the same from run to run."""
 LESS_NS = 3_000
-"""By how much a request may seem quicker: crossing the path once more, a rested one is some µs quicker or slower."""
+"""By how much less a tool's request may take than vtax's frame; set by judgement, no measurement gives it."""
 CONFIDENCE = 0.9
 """Of an interval that has to lie within its budget: equivalence by two one-sided tests of 5%."""
 IPERF3_RATE = 0.01
@@ -113,8 +113,8 @@ def _round_trip(name: str, way: str, tool: str, trips: RoundTrips) -> Iterator[C
 def _way(what: str, tool: str, ours: Sequence[OneWay], theirs_ns: Sequence[float]) -> Check:
     """Whether a tool's requests take as long as vtax's frames, from a capture where they leave to the far end.
 
-    What is held against the budget is the interval of the median of the rounds' differences. A miss that is none
-    beyond doubt is explained where one of both would miss the budget against itself, from round to round.
+    What is held against the budget is the interval of the median of the rounds' differences. A miss whose interval is
+    partly within is explained where vtax or the tool misses the budget against itself, from round to round.
     """
     ours_ns = [way.captured_ns for way in ours]
     share_ns = WAY_SHARE * statistics.median(ours_ns)
