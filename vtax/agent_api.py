@@ -439,8 +439,8 @@ class EchoOpenParams(Message, frozen=True, kw_only=True):
     timeout_ms: Annotated[int, Meta(ge=1, le=60000)]
     """An answer that takes longer, in ms, counts as lost."""
     interval_ms: Annotated[float, Meta(gt=0.0, le=60000.0)] | None = None
-    """The time from one request to the next, in ms, whether that was answered or not; null: each as soon as
-    the one before is answered.
+    """The time in which one request is sent, somewhere in it, in ms, whether the one before was answered or
+    not; null: each as soon as the one before is answered.
     """
 
 
@@ -1020,7 +1020,7 @@ class SentPhase(Message, frozen=True, kw_only=True):
     probes_refused: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """Probes that the interface dropped."""
     probes_sent: Annotated[int, Meta(ge=0, le=9223372036854775807)]
-    """Frames of the probe lane, which are not among `frames_sent`."""
+    """Frames whose delay is taken: of a paced load among `frames_sent`, of a flood beside them."""
     send_errors: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
     """Frames that the interface dropped; null where the mechanism cannot tell."""
     sends: Annotated[int, Meta(ge=0, le=9223372036854775807)]
@@ -1867,7 +1867,7 @@ class SinkArmParams(Message, frozen=True, kw_only=True):
     clocks: list[SourceClock] | None = None
     """The streams whose source has a clock of its own."""
     probe_interval: Annotated[int, Meta(ge=1, le=9223372036854775807)] = 1
-    """One frame in so many is a probe: those whose sequence is its multiple. Extra probes are all."""
+    """Of so many frames one is a probe, anywhere among them. Extra probes are all."""
 
 
 class SinkCollectAnswer(Message, frozen=True, kw_only=True):

@@ -45,7 +45,7 @@ static __always_inline void file_pair(struct histograms *histograms, __u64 earli
 		file(&histograms->ipdv_positive, later_ns - earlier_ns);
 }
 
-/* One frame in `interval` is a probe: those whose sequence is its multiple. */
+/* Of every `interval` frames one is a probe, anywhere among them. */
 static __always_inline void file_delay(struct histograms *histograms, struct probe *probes,
 				       __u32 sequence, __u32 interval, __u64 delay_ns)
 {

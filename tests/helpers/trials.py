@@ -1,5 +1,6 @@
 """Trials as the agents would report them, for tests of what is made of them."""
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -48,7 +49,7 @@ from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import host_names, turn_of
 from vtax.trial.endpoints.streams import Flows
 from vtax.trial.frames.answers import Received, Sent
-from vtax.trial.frames.measured import Measured
+from vtax.trial.frames.measured import Measured, probe_interval
 from vtax.trial.observed import Observed
 from vtax.trial.verdict import Judgement
 from vtax.units import fps
@@ -95,6 +96,7 @@ def make_measured(
     work = cell.frame_load
     rate = offered_fps if offered_fps is not None else fps(work.intended_mbps or 1000, work.lengths.mean)
     sent = round(rate)
+    probes = 0 if work.intended_fps is None else math.ceil(sent / probe_interval(work))
     measured = Measured(1, cell, datetime.now(UTC), load=work, mechanism="raw")
     received = round(sent * received_share)
     measured.source = Sent(
@@ -109,7 +111,7 @@ def make_measured(
                 thread=ThreadTime(run_ns=SECOND_NS, run_delay_ns=1_000_000),
                 others=[],
                 streams=[
-                    SentStream(stream=stream, phases=[_phase(sent)])
+                    SentStream(stream=stream, phases=[_phase(sent, probes)])
                     for stream in range(cell.streams)
                     if turn_of(stream, senders) == host
                 ],
@@ -274,11 +276,11 @@ def add_drop(measured: Measured, place: tuple[str, bool], reason: str, frames: i
     measured.drops = (before, structs.replace(after, places=[*after.places, drop]))
 
 
-def _phase(sent: int) -> SentPhase:
+def _phase(sent: int, probes: int) -> SentPhase:
     return SentPhase(
         phase="measure",
         frames_sent=sent,
-        probes_sent=0,
+        probes_sent=probes,
         probes_refused=0,
         send_errors=0,
         blocked=0,

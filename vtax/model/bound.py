@@ -1,6 +1,7 @@
 """How a value is read where something other than the platform set it, and the algebra of such values.
 
-A platform can do *at least* a throughput that the generator or the link set. What is formed of it inherits that:
+A platform can do *at least* a throughput that the generator or the link set. Where answers never came, the mean time is
+*at least* that of the others. What is formed of either inherits that:
 
 | | over an exact value | over *at least* |
 |---|---|---|
@@ -25,6 +26,7 @@ class Limit(StrEnum):
     LINK = "the link's rate"
     GENERATOR = "the generator's ceiling"
     FAR_END = "the far ends' CPU"
+    UNANSWERED = "answers that never came"
 
     @property
     def is_instrument(self) -> bool:
@@ -34,7 +36,7 @@ class Limit(StrEnum):
     @property
     def at(self) -> str:
         """As a sentence says where a value stands: `at the link's rate`."""
-        return f"with {self}" if self is Limit.UNKNOWN else f"at {self}"
+        return f"with {self}" if self in (Limit.UNKNOWN, Limit.UNANSWERED) else f"at {self}"
 
 
 class Bound(StrEnum):

@@ -75,9 +75,10 @@ RESPONSE_TIME = Metric(
     unit="µs",
     better=Better.LOWER,
     form=numbers.microseconds,
+    is_bounded=True,
     resolution=ONE_IN_A_THOUSAND,
 )
-"""Of what was answered; of one microsecond at least, in steps of a nanosecond."""
+"""Of what was answered; of one microsecond at least, in steps of a nanosecond. See vtax.model.answers."""
 LATENCY_P50, LATENCY_P90, LATENCY_P99 = map(_latency, ("p50", "p90", "p99"))
 CPU = Metric(
     name="cpu",

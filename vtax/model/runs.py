@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vtax.model.answers import UNANSWERED, unanswered_limits
 from vtax.model.cell import Reading
 from vtax.model.levels import Levels, Setting
 from vtax.model.metrics import LATENCY_P50, LATENCY_P99, LOSS, RESPONSE_TIME
@@ -60,6 +61,6 @@ def run_levels(setting: Setting) -> RunLevels:
     return setting.of(RunLevels)
 
 
-RUNS = Reading(RunLevels)
+RUNS = Reading(RunLevels, asides=(UNANSWERED,), limits=unanswered_limits)
 COMPARED = (RESPONSE_TIME, LATENCY_P50, LATENCY_P99, LOSS)
 """Of a run's iterations. Runs of one block follow one another, and so count together."""

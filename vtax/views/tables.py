@@ -22,7 +22,8 @@ MAXIMUM_OVER_LOADS = "Highest mean across loads, estimate and interval corrected
 LEGEND = (
     "Brackets and ± are 95% intervals; n counts repetitions; left out is the share of invalid trials. "
     f"≥: a lower bound; a trial lost at most {CARRIED_IN_FULL_LOSS_RATIO:.1%}, its load set by "
-    f"{Limit.GENERATOR}, {Limit.LINK}, {Limit.OFFERED} or {Limit.UNKNOWN}. "
+    f"{Limit.GENERATOR}, {Limit.LINK}, {Limit.OFFERED} or {Limit.UNKNOWN}, "
+    "or the mean of those answers that came. "
     "≤: an upper bound; the reference is a lower bound. withheld: both sides are lower bounds."
 )
 

@@ -6,6 +6,7 @@ mod clsact;
 pub(crate) mod frame;
 pub mod ingress;
 pub(crate) mod interface;
+pub(crate) mod jitter;
 pub(crate) mod layout;
 mod lengths;
 mod mechanism;

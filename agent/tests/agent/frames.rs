@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::link::{
-    Encapsulation, IPV4, IPV6, Link, SINK_MAC, SOURCE_MAC, open_in, receive, receiver, run, total,
+    Encapsulation, IPV4, IPV6, Link, SINK_MAC, SOURCE_MAC, all_sent, open_in, receive, receiver,
+    run, total,
 };
 use crate::mechanisms::MECHANISMS;
 
@@ -62,7 +63,7 @@ impl Watched {
         let reply = self.link.agent.call("source.run", params.clone());
         assert_eq!(&reply["mechanism"], mechanism);
         let (mut sequence, mut probe, mut place) = (0, 0, None);
-        for _ in 0..total(&reply, "frames_sent") + total(&reply, "probes_sent") {
+        for _ in 0..all_sent(params, &reply) {
             let frame = receive(&self.receiver);
             let fields_at = self.encapsulation.least_frame_bytes - 22;
             let is_probe = frame[fields_at + 9] == 0x80;

@@ -158,6 +158,16 @@ pub fn total(reply: &Value, field: &str) -> u64 {
     phases.map(|phase| phase[field].as_u64().unwrap()).sum()
 }
 
+/// All frames of a run's reply: a flood's probes are beside its frames, those of a paced load among them.
+pub fn all_sent(params: &Value, reply: &Value) -> u64 {
+    let beside = if params["intended_fps"].is_null() {
+        total(reply, "probes_sent")
+    } else {
+        0
+    };
+    total(reply, "frames_sent") + beside
+}
+
 /// A socket for all frames that arrive in its namespace, whose reads wait no longer than ten seconds.
 pub fn receiver() -> OwnedFd {
     let (family, kind, flags) = (AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC);

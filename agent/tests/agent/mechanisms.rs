@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::link::{Link, longest_burst, open, run, total};
+use crate::link::{Link, all_sent, longest_burst, open, run, total};
 
 pub const MECHANISMS: [&str; 3] = ["raw", "gso", "af_xdp"];
 /// Faster than any mechanism: every send is the longest burst.
@@ -28,9 +28,12 @@ fn every_mechanism_sends_what_it_says() {
             let before = link.received();
             let phases = [("warmup", 0.05), ("measure", 0.1)];
             let params = run(mechanism, intended_fps, 1.0, &phases);
-            let reply = link.agent.call("source.run", params);
-            let (sent, probes) = (total(&reply, "frames_sent"), total(&reply, "probes_sent"));
-            assert_eq!(link.received() - before, sent + probes, "{reply}");
+            let reply = link.agent.call("source.run", params.clone());
+            assert_eq!(
+                link.received() - before,
+                all_sent(&params, &reply),
+                "{reply}"
+            );
             let errors = &reply["streams"][0]["phases"][0]["send_errors"];
             let expected = if mechanism == "gso" {
                 Value::Null

@@ -8,7 +8,10 @@ from tests.helpers.results.builder import Row, Trial, small
 
 @dataclass(frozen=True)
 class MadeEcho(Trial):
-    """How long the first guest's answers took; None where none came. The others send where they do `tcp`."""
+    """How long the first guest's answers took, None where none came, and the share that was lost.
+
+    The others send where they do `tcp`.
+    """
 
     SCENARIO: ClassVar = {"workload": {"kind": "echo"}, "figures": []}
     KEY: ClassVar = ("guests", "others")
@@ -17,6 +20,7 @@ class MadeEcho(Trial):
     mean_us: float | None
     guests: int = 2
     others: str = "idle"
+    lost: float = 0.0
 
     def columns(self) -> Row:
         return {"payload_bytes": 56, "interval_ms": 10.0}
@@ -27,7 +31,7 @@ class MadeEcho(Trial):
             "role": "victim",
             "guest": 0,
             "latency_mean_ns": mean_ns,
-            "loss_ratio": 1.0 - (mean_ns is not None),
+            "loss_ratio": 1.0 if mean_ns is None else self.lost,
         }
         sending = range(1, self.guests if self.others == "tcp" else 1)
         streams = [

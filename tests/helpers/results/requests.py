@@ -8,7 +8,7 @@ from tests.helpers.results.builder import Row, Trial, small
 
 @dataclass(frozen=True)
 class MadeResponses(Trial):
-    """How long answers took; None where none came."""
+    """How long answers took, None where none came, and the share that was lost."""
 
     SCENARIO: ClassVar = {"workload": {"kind": "requests"}, "figures": ["response-time-by-message"]}
     KEY: ClassVar = ("transport", "message_bytes")
@@ -18,6 +18,7 @@ class MadeResponses(Trial):
     message_bytes: int = 64
     transport: str = "tcp"
     placement: str = "inter-host"
+    lost: float = 0.0
 
     def columns(self) -> Row:
         return {"placement": self.placement, "loop": "closed"}
@@ -31,7 +32,7 @@ class MadeResponses(Trial):
             "latency_mean_ns": mean_ns,
             "latency_deviation_ns": 7000.0,
             "latency_p50_ns": mean_ns,
-            "loss_ratio": 1.0 - (mean_ns is not None),
+            "loss_ratio": 1.0 if mean_ns is None else self.lost,
             "retransmissions": 2,
             "duration_s": 10.0,
         }

@@ -1,5 +1,6 @@
 """Response times as the views show them, what guests add to the bare hosts', beside what the paper prints."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,27 @@ def test_what_guests_add_is_paired_within_blocks(tmp_path: Path) -> None:
         added = row.added
         assert (added.value, added.low, added.high, added.n) == (20_000, 20_000, 20_000, 2)
     assert rows_of(*added_tables(summary))[0] == ["container", "64", "+20.0", "2", "0%", "raw"]
+
+
+@pytest.mark.parametrize(
+    ("raw_lost", "container_lost", "added", "said"),
+    [
+        (0.0, 0.1, "≥+20.0", "at least 20.0 µs more than raw"),
+        (0.1, 0.0, "≤+20.0", "not significantly different from raw (95% interval up to +20.0, n = 2)"),
+        (0.1, 0.1, "withheld", "cannot be compared with raw's, both with answers that never came"),
+    ],
+)
+def test_what_is_formed_of_times_without_all_answers_is_a_bound(
+    raw_lost: float, container_lost: float, added: str, said: str, tmp_path: Path
+) -> None:
+    lost = {"raw": raw_lost, "container": container_lost}
+    trials = [replace(trial, lost=lost[trial.platform]) for trial in both(40, 80)]
+    summary = summarise(make(tmp_path / "r", trials))
+    assert rows_of(*added_tables(summary))[0][2].startswith(added)
+    (sentence,) = (
+        each.text for each in summary.sentences if each.text.startswith("answers") and "raw" in each.text
+    )
+    assert said in sentence
 
 
 def test_emulated_guests_are_compared_with_each_other_only(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ Between machines with clocks of their own a delay in one direction may be wrong 
 to have come before it left, nothing is told: the clocks are not known well enough for delays as short as these.
 """
 
-import math
 from dataclasses import replace
 
 from vtax.agent_api import Durations
@@ -18,7 +17,7 @@ from vtax.results import Row
 from vtax.statistics import decode, merge
 from vtax.trial.frames.answers import StreamSent
 from vtax.trial.frames.limits import OFFERED_TOLERANCE, at_link_rate, held_back, waits_for_uplink
-from vtax.trial.frames.measured import Measured, probe_interval
+from vtax.trial.frames.measured import Measured
 from vtax.trial.untenable import counted
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
@@ -31,17 +30,9 @@ OF_DELAY = (
 """The columns that are null where delay cannot be told."""
 
 
-def probes_sent(measured: Measured, stream: StreamSent) -> int:
-    """Frames of the measured phase whose delay was to be taken."""
-    phase, load = stream.phase(), measured.load
-    if load.intended_fps is None:
-        return phase.probes_sent
-    return math.ceil(phase.frames_sent / probe_interval(load))
-
-
 def probes_lost(measured: Measured, stream: StreamSent) -> int:
     """Probes that never arrived."""
-    return max(0, probes_sent(measured, stream) - measured.sink.stream(stream.stream).latency.count)
+    return max(0, stream.phase().probes_sent - measured.sink.stream(stream.stream).latency.count)
 
 
 def mean_delay_ns(measured: Measured, stream: StreamSent) -> float | None:
@@ -69,7 +60,7 @@ def delay_columns(measured: Measured, stream: StreamSent) -> Row:
     latency, times = measured.sink.stream(stream.stream).latency, measured.times[stream.stream]
     clock_error_ns = measured.clock_error_ns.get(stream.stream, 0)
     columns: Row = {
-        "probes_sent": probes_sent(measured, stream),
+        "probes_sent": stream.phase().probes_sent,
         "latency_count": latency.count,
         "clock_error_ns": clock_error_ns,
     }

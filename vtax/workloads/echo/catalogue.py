@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from vtax.model import numbers
 from vtax.model.against import Added
+from vtax.model.answers import UNANSWERED, unanswered_limits
 from vtax.model.catalogue import Catalogue, CellTable, Chapter, PublishedRows, mean_of
 from vtax.model.cell import Cell, Reading
 from vtax.model.dimensions import GUESTS, guests_phrase
@@ -63,7 +64,7 @@ def _clause(cell: Cell) -> str:
     if mean is None:
         return f"never with {cell.setting.label}"
     form = numbers.microseconds
-    return f"in {form(mean.value)} µs with {cell.setting.label} {bracket(mean, form)}"
+    return f"in {mean.bound.words}{form(mean.value)} µs with {cell.setting.label} {bracket(mean, form)}"
 
 
 def _beside(others: str) -> str:
@@ -78,7 +79,7 @@ def _published(row: Printed) -> Sequence[Entry]:
 
 CATALOGUE = Catalogue(
     kind="echo",
-    reading=Reading(EchoLevels, GUESTS),
+    reading=Reading(EchoLevels, GUESTS, asides=(UNANSWERED,), limits=unanswered_limits),
     metrics=(RESPONSE_TIME, LOSS),
     shown=(RESPONSE_TIME, LOSS, BESIDE),
     answer=answer,

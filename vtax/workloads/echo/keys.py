@@ -25,7 +25,7 @@ class Echo(TimedKeys):
         unit="byte",
     )
     interval_ms: float = key(
-        "from one echo to the next, whether that was answered or not",
+        "one echo in each, somewhere in it, whether the one before was answered or not",
         f"1 to {LONGEST_INTERVAL_MS}, at most duration_s",
         default=10.0,
         ge=1,

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from vtax.model import numbers
 from vtax.model.against import Added
+from vtax.model.answers import UNANSWERED, unanswered_limits
+from vtax.model.bound import Limit
 from vtax.model.catalogue import (
     AddedTable,
     Catalogue,
@@ -95,15 +97,19 @@ def _clause(cell: Cell, added: Sequence[Added]) -> str:
     requests, time = REQUEST.phrase(cell.level), cell.estimate(RESPONSE_TIME)
     if time is None:
         return f"no {requests}"
-    text = f"{requests} in {numbers.microseconds(time.value)} µs {bracket(time, numbers.microseconds)}"
+    form = numbers.microseconds
+    text = f"{requests} in {time.bound.words}{form(time.value)} µs {bracket(time, form)}"
     return ", ".join([text, *(_added(row) for row in added if row.cell is cell)])
 
 
 def _added(row: Added) -> str:
     found, form = row.added, numbers.microseconds
+    if found.is_withheld:
+        return f"cannot be compared with {row.reference}'s, both {Limit.UNANSWERED.at}"
     if found.has_interval and found.includes(0.0):
         return f"not significantly different from {row.reference} {bracket(found, numbers.signed(form))}"
-    change = f"{form(abs(found.value))} µs {'more' if found.value > 0 else 'less'}"
+    size = found if found.value > 0 else found.map(lambda value: -value)
+    change = f"{size.bound.words}{form(size.value)} µs {'more' if found.value > 0 else 'less'}"
     return f"{change} than {row.reference} {bracket(found, numbers.signed(form))}"
 
 
@@ -129,7 +135,7 @@ NOTHING = Number("")
 
 CATALOGUE = Catalogue(
     kind="requests",
-    reading=Reading(RequestLevels, REQUEST),
+    reading=Reading(RequestLevels, REQUEST, asides=(UNANSWERED,), limits=unanswered_limits),
     metrics=(RESPONSE_TIME, LATENCY_P50, LATENCY_P99, TRANSACTIONS, LOSS, CPU),
     shown=(
         *(RESPONSE_TIME, DEVIATION, LATENCY_P50, LATENCY_P90, LATENCY_P99),

@@ -34,6 +34,7 @@ use crate::cpu::{CpuLatency, ThreadTime, pin_this_thread};
 use crate::error::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::interface::Interface;
+use crate::traffic::jitter::uniform;
 
 /// Of linux/icmp.h, which the libc crate lacks: an option of raw sockets, a bit of each type that they do not take.
 const ICMP_FILTER: libc::c_int = 1;
@@ -132,7 +133,7 @@ impl Echo {
             let deadline_ns = tally.deadline_ns();
             let due_ns = match (self.params.interval_ns(), deadline_ns) {
                 // From the number itself, so that no rounding adds up.
-                (Some(interval_ns), _) => Some(times.begin_ns + (slot as f64 * interval_ns) as u64),
+                (Some(interval_ns), _) => Some(due_ns(times, interval_ns, slot)),
                 (None, None) => Some(now),
                 (None, Some(_)) => None,
             };
@@ -183,6 +184,17 @@ impl Echo {
     }
 }
 
+/// When the echo `slot` (from 0) is due: somewhere in its interval, so that it keeps step with nothing.
+///
+/// An interval begins with what is measured, which holds as many echoes as it holds intervals.
+fn due_ns(times: Times, interval_ns: f64, slot: u64) -> u64 {
+    let warmup_ns = (times.start_ns - times.begin_ns) as f64;
+    let intervals = slot as f64 + uniform(times.begin_ns, slot) - (warmup_ns / interval_ns).ceil();
+    times
+        .start_ns
+        .saturating_add_signed((intervals * interval_ns).floor() as i64)
+}
+
 fn open_socket(params: &EchoOpenParams, interface: &Interface) -> nix::Result<OwnedFd> {
     let icmp = SockProtocol::Icmp;
     let socket = socket(
@@ -203,4 +215,35 @@ fn open_socket(params: &EchoOpenParams, interface: &Interface) -> nix::Result<Ow
     bind(socket.as_raw_fd(), &at(params.local_address.get()))?;
     connect(socket.as_raw_fd(), &at(params.remote_address.get()))?;
     Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn each_interval_of_the_measurement_has_its_echo(
+            warmup_ns in 0_u64..2_000_000_000,
+            interval_ns in 1e5..1e9,
+            intervals in 1_u64..50,
+        ) {
+            let begin_ns = 1 << 50;
+            let start_ns = begin_ns + warmup_ns;
+            let end_ns = start_ns + (intervals as f64 * interval_ns) as u64;
+            let times = Times { begin_ns, start_ns, end_ns };
+            let mut due = (0..).map(|slot| due_ns(times, interval_ns, slot));
+            let all: Vec<u64> = due.by_ref().take_while(|&due_ns| due_ns < end_ns).collect();
+            prop_assert!(all.is_sorted());
+            prop_assert!(all[0] as f64 >= begin_ns as f64 - interval_ns);
+            let measured: Vec<u64> = all.into_iter().filter(|&due_ns| due_ns >= start_ns).collect();
+            prop_assert_eq!(measured.len() as u64, intervals);
+            for (place, due_ns) in measured.into_iter().enumerate() {
+                let after = (due_ns - start_ns) as f64 + 1.0; // rounded down
+                prop_assert!(after >= place as f64 * interval_ns);
+                prop_assert!(after <= (place as f64 + 1.0) * interval_ns + 1.0);
+            }
+        }
+    }
 }

@@ -23,8 +23,8 @@ pub(crate) struct EchoOpenParams {
     pub(super) remote_address: EndpointAddress,
     /// The length of the ICMP payload, in bytes, without its header.
     pub(super) payload_bytes: Whole<usize, LEAST_ECHO_BYTES, GREATEST_ECHO_BYTES>,
-    /// The time from one request to the next, in ms, whether that was answered or not; null: each as soon as the one
-    /// before is answered.
+    /// The time in which one request is sent, somewhere in it, in ms, whether the one before was answered or not; null:
+    /// each as soon as the one before is answered.
     interval_ms: Option<Positive<LONGEST_INTERVAL_MS>>,
     /// An answer that takes longer, in ms, counts as lost.
     timeout_ms: Whole<u64, 1, LONGEST_TIMEOUT_MS>,

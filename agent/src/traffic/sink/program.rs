@@ -95,7 +95,7 @@ pub(super) struct Armed {
     pub phase: AnalysedPhase,
     /// One of these.
     pub frame_bytes: [u32; MOST_LENGTHS],
-    /// One frame in so many is a probe: those whose sequence is its multiple.
+    /// Of so many frames one is a probe, anywhere among them.
     pub probe_interval: u32,
     /// How far the clock here is ahead of the source's.
     pub clock_ahead_ns: i64,

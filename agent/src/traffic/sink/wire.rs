@@ -93,7 +93,7 @@ pub struct SinkArmParams {
     pub phase: AnalysedPhase,
     /// One length of all frames, or those of a mix, in any order.
     pub frame_bytes: Lengths,
-    /// One frame in so many is a probe: those whose sequence is its multiple. Extra probes are all.
+    /// Of so many frames one is a probe, anywhere among them. Extra probes are all.
     #[serde(default = "every_frame")]
     #[schemars(range(min = 1))]
     pub probe_interval: u32,

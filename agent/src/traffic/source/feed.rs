@@ -139,6 +139,13 @@ impl<'a> Feed<'a> {
         self.tally.last_ns = Some(self.times_ns[done - 1]);
         Ok(done)
     }
+
+    /// Counts the frame that was sent last as a probe.
+    #[inline]
+    pub(super) fn count_probe(&mut self) {
+        self.tally.probes_sent += 1;
+    }
+
     /// Ends a wait for room, from the frame that found none to the one that did.
     #[inline]
     fn found_room(&mut self, now: u64) {

@@ -57,7 +57,7 @@ impl Window {
 pub(super) struct Tally {
     /// Frames offered to the interface, those it dropped included.
     pub(super) frames_sent: u64,
-    /// Frames of the probe lane, which are not among `frames_sent`.
+    /// Frames whose delay is taken: of a paced load among `frames_sent`, of a flood beside them.
     pub(super) probes_sent: u64,
     /// Probes that the interface dropped.
     pub(super) probes_refused: u64,

@@ -10,7 +10,7 @@ use anyhow::Context;
 
 use super::feed::Feed;
 use super::load::{Load, Punctuality, Tally, TimeHistogram, Window};
-use super::schedule::{Schedule, probe_interval};
+use super::schedule::{Probing, Schedule};
 use crate::cpu::preempt_ordinary_threads;
 use crate::error::Error;
 use crate::traffic::clock::{now_ns, sleep_until};
@@ -26,8 +26,8 @@ pub(super) struct Paced<'a> {
     /// Of each stream.
     intended_fps: f64,
     lengths: Lengths,
-    /// One frame in so many is a probe.
-    probe_interval: u64,
+    /// Of each stream.
+    probing: Vec<Probing>,
     shares_cpu: bool,
     lags: TimeHistogram,
     gap_errors: TimeHistogram,
@@ -41,10 +41,10 @@ impl<'a> Paced<'a> {
         probe_fps: f64,
     ) -> Self {
         Self {
+            probing: vec![Probing::new(intended_fps, probe_fps); feeds.len()],
             feeds,
             intended_fps,
             lengths: lengths.clone(),
-            probe_interval: probe_interval(intended_fps, probe_fps),
             shares_cpu: false,
             lags: TimeHistogram::new(),
             gap_errors: TimeHistogram::new(),
@@ -72,12 +72,15 @@ impl Load for Paced<'_> {
         self.lags.reset();
         self.gap_errors.reset();
         let mut departed_ns = vec![None; self.feeds.len()];
-        for feed in &mut self.feeds {
+        for (stream, (feed, probing)) in self.feeds.iter_mut().zip(&mut self.probing).enumerate() {
             feed.begin(window.phase);
+            probing.begin(window.start_ns.wrapping_add(stream as u64));
         }
         'phase: while !abort.load(Ordering::Relaxed) {
             let mut sent = 0;
-            for (stream, feed) in self.feeds.iter_mut().enumerate() {
+            for (stream, (feed, probing)) in
+                self.feeds.iter_mut().zip(&mut self.probing).enumerate()
+            {
                 let now = now_ns();
                 if now >= window.end_ns {
                     break 'phase;
@@ -87,9 +90,13 @@ impl Load for Paced<'_> {
                     continue;
                 }
                 let first = feed.next();
-                let count = stamp_due(feed, now, window.end_ns, self.probe_interval, due_ns);
+                let count = stamp_due(feed, now, window.end_ns, probing, due_ns);
                 let done = feed.send(count)?;
                 sent += done;
+                if done > 0 && probing.is_probe(first) {
+                    feed.count_probe();
+                    probing.sent();
+                }
                 for slot in 0..done {
                     let (number, departed) = (first + slot as u64, feed.time_ns(slot));
                     self.lags.record(departed - due_ns(number));
@@ -124,11 +131,11 @@ fn stamp_due(
     feed: &mut Feed<'_>,
     mut now: u64,
     end_ns: u64,
-    probe_interval: u64,
+    probing: &Probing,
     due_ns: impl Fn(u64) -> u64,
 ) -> usize {
     let first = feed.next();
-    let is_probe = first % probe_interval == 0;
+    let is_probe = probing.is_probe(first);
     feed.stamp(0, is_probe, due_ns(first), now);
     if is_probe {
         return 1;
@@ -137,7 +144,7 @@ fn stamp_due(
     while count < BURST.min(feed.slots()) && due_ns(first + count as u64) <= now {
         let number = first + count as u64;
         now = now_ns();
-        if number % probe_interval == 0 || now >= end_ns {
+        if probing.is_probe(number) || now >= end_ns {
             break;
         }
         feed.stamp(count, false, due_ns(number), now);

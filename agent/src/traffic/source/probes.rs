@@ -1,7 +1,7 @@
 //! # The probe lane: delay under a flood
 //!
 //! A flood's own frames wait in its queue, so their delay is the queue's. These frames pass the queue by. Their thread preempts
-//! the flood's, and each departs at its time.
+//! the flood's, and each departs at its time, which is somewhere in its period.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl<'a> ProbeLane<'a> {
     ) -> Result<Vec<Tally>, Error> {
         preempt_ordinary_threads()
             .context("cannot raise the priority of the probes' thread; grant CAP_SYS_NICE")?;
-        let schedule = Schedule::even(window.start_ns, self.fps, self.feeds.len());
+        let schedule = Schedule::jittered(window.start_ns, self.fps, self.feeds.len());
         for feed in &mut self.feeds {
             feed.begin(window.phase);
         }

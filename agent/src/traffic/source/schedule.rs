@@ -1,5 +1,6 @@
 //! # When each frame is due
 
+use crate::traffic::jitter::uniform;
 use crate::traffic::lengths::Lengths;
 
 /// Departures of n streams at one rate each, the streams a fraction 1/n of the gap apart.
@@ -14,6 +15,8 @@ pub(super) struct Schedule {
     offset_ns: f64,
     /// When each frame of a mix's cycle is due, in gaps after the cycle's beginning; empty where all frames are alike.
     cycle: Vec<f64>,
+    /// Whether each frame is due somewhere within its gap, and not at its beginning.
+    is_jittered: bool,
 }
 
 impl Schedule {
@@ -38,6 +41,15 @@ impl Schedule {
             gap_ns,
             offset_ns: gap_ns / streams.max(1) as f64,
             cycle: Vec::new(),
+            is_jittered: false,
+        }
+    }
+
+    /// Of one frame somewhere within each gap, so that it keeps step with nothing.
+    pub(super) fn jittered(start_ns: u64, fps: f64, streams: usize) -> Self {
+        Self {
+            is_jittered: true,
+            ..Self::even(start_ns, fps, streams)
         }
     }
 
@@ -45,7 +57,11 @@ impl Schedule {
     /// the clock does not reach that time.
     #[inline]
     pub(super) fn due_ns(&self, stream: usize, number: u64) -> u64 {
-        let after_ns = self.gaps_before(number) * self.gap_ns + stream as f64 * self.offset_ns;
+        let mut gaps = self.gaps_before(number);
+        if self.is_jittered {
+            gaps += uniform(self.start_ns.wrapping_add(stream as u64), number);
+        }
+        let after_ns = gaps * self.gap_ns + stream as f64 * self.offset_ns;
         self.start_ns.saturating_add(after_ns as u64)
     }
 
@@ -70,8 +86,52 @@ impl Schedule {
     }
 }
 
-/// One frame in how many is a probe, so that about `probe_fps` of `fps` are.
-pub(super) fn probe_interval(fps: f64, probe_fps: f64) -> u64 {
+/// Which frames of a paced stream are probes: of as many as make an interval, one at a random place.
+#[derive(Clone, Debug)]
+pub(super) struct Probing {
+    interval: u64,
+    seed: u64,
+    next: u64,
+}
+
+impl Probing {
+    /// So many that about `probe_fps` of `fps` are.
+    pub(super) fn new(fps: f64, probe_fps: f64) -> Self {
+        let interval = probe_interval(fps, probe_fps);
+        Self {
+            interval,
+            seed: 0,
+            next: 0,
+        }
+    }
+
+    /// Starts with the frame 0; each seed gives other places.
+    pub(super) fn begin(&mut self, seed: u64) {
+        self.seed = seed;
+        self.next = self.place_in(0);
+    }
+
+    /// Whether that frame is a probe; of frames before the last that was sent it cannot be asked.
+    #[inline]
+    pub(super) fn is_probe(&self, number: u64) -> bool {
+        number == self.next
+    }
+
+    /// The next probe was sent.
+    #[inline]
+    pub(super) fn sent(&mut self) {
+        self.next = self.place_in(self.next / self.interval + 1);
+    }
+
+    #[inline]
+    fn place_in(&self, interval: u64) -> u64 {
+        let place = uniform(self.seed, interval) * self.interval as f64;
+        interval * self.interval + (place as u64).min(self.interval - 1)
+    }
+}
+
+/// One frame in how many is a probe.
+fn probe_interval(fps: f64, probe_fps: f64) -> u64 {
     (fps / probe_fps).round().max(1.0) as u64
 }
 
@@ -136,7 +196,71 @@ mod tests {
         assert_eq!(probe_interval(400.0, 1000.0), 1);
     }
 
+    /// The numbers of the probes among the first `frames`.
+    fn probes(probing: &mut Probing, frames: u64) -> Vec<u64> {
+        let mut found = Vec::new();
+        for number in 0..frames {
+            if probing.is_probe(number) {
+                found.push(number);
+                probing.sent();
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_frame_of_a_slow_stream_is_a_probe() {
+        let mut probing = Probing::new(400.0, 1000.0);
+        probing.begin(7);
+        assert_eq!(probes(&mut probing, 4), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_phase_begun_again_has_other_probes() {
+        let mut probing = Probing::new(100_000.0, 1000.0);
+        let mut of = |seed| {
+            probing.begin(seed);
+            probes(&mut probing, 1000)
+        };
+        assert_eq!(of(7), of(7));
+        assert_ne!(of(7), of(8));
+    }
+
+    #[test]
+    fn probes_of_a_flood_lie_anywhere_in_their_gaps() {
+        let schedule = Schedule::jittered(5_000, 1000.0, 2);
+        let places_ns = |stream: usize| -> Vec<u64> {
+            let begin_ns = 5_000 + 500_000 * stream as u64;
+            (0..1000)
+                .map(|number| schedule.due_ns(stream, number) - begin_ns - 1_000_000 * number)
+                .collect()
+        };
+        for stream in 0..2 {
+            let mut tenths = [0; 10];
+            for place_ns in places_ns(stream) {
+                tenths[place_ns as usize / 100_000] += 1;
+            }
+            assert!(tenths.iter().all(|&count| count > 50), "{tenths:?}");
+        }
+        assert_ne!(places_ns(0), places_ns(1));
+    }
+
     proptest! {
+        #[test]
+        fn each_interval_has_one_probe_and_all_places_occur(
+            interval in 1_u64..50,
+            seed in 0..u64::MAX,
+        ) {
+            let mut probing = Probing::new(interval as f64, 1.0);
+            probing.begin(seed);
+            let found = probes(&mut probing, 1000 * interval);
+            let intervals: Vec<u64> = found.iter().map(|number| number / interval).collect();
+            prop_assert_eq!(intervals, (0..1000).collect::<Vec<_>>());
+            let places: std::collections::BTreeSet<u64> =
+                found.iter().map(|number| number % interval).collect();
+            prop_assert!(places.len() as u64 * 10 >= interval * 9);
+        }
+
         #[test]
         fn due_times_are_in_order_and_at_the_rate(
             start_ns in 0_u64..1 << 50,

@@ -1,11 +1,13 @@
 """Round trips through one router among many as the views show them, beside what the paper prints."""
 
+import math
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.results.builder import make
 from tests.helpers.results.echo import MadeEcho
+from vtax.model.bound import Bound
 from vtax.model.metrics import RESPONSE_TIME
 from vtax.model.table import text_of
 from vtax.views import as_json, write_report
@@ -39,6 +41,19 @@ def test_what_nobody_answered_is_lost_and_has_no_round_trip(tmp_path: Path) -> N
     assert summary.has_usable
     assert summary.sentences[0].text == (
         "passes echoes through one of 2 guests never with others idle, 56-byte echoes every 10 ms; no trial left out."
+    )
+
+
+def test_a_mean_without_all_answers_is_a_lower_bound(tmp_path: Path) -> None:
+    trials = [MadeEcho(block, 90 + block, lost=0.25 if block == 1 else 0.0) for block in range(3)]
+    summary = summarise(make(tmp_path / "r", trials))
+    mean = summary.measured[0].estimate(RESPONSE_TIME)
+    assert mean is not None
+    assert (mean.bound, mean.value, mean.high) == (Bound.AT_LEAST, 91_000, math.inf)
+    (row,) = cell_table(summary, "echoes").sections[0].rows
+    assert text_of(row[2]).startswith("≥91.0")
+    assert summary.sentences[0].text.startswith(
+        "passes echoes through one of 2 guests in at least 91.0 µs with others idle"
     )
 
 
