@@ -185,6 +185,34 @@ CalibratedLoad: TypeAlias = Literal["flood", "paced"]
 """
 
 
+class CanaryOpenParams(Message, frozen=True, kw_only=True):
+    """`canary.open`."""
+
+    cpus: list[Annotated[int, Meta(ge=0, le=9223372036854775807)]]
+    """The CPUs to work on."""
+
+
+class CanaryReading(Message, frozen=True, kw_only=True):
+    """How long a CPU needed for a step of each work, medians of some twenty pieces."""
+
+    chain_ns: float
+    """A multiplication that waits for the one before, in ns: the clock rate, and nobody else's work."""
+    cpu: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """The number of the CPU."""
+    frame_ns: float
+    """A datagram through the loopback interface of a network namespace of the canary's own, sent and
+    received, in ns.
+    """
+    load_ns: float
+    """A load from memory that waits for the one before, past all caches, in ns."""
+    parallel_ns: float
+    """Eight additions that need nothing of each other, in ns: longer where another thread has part of the
+    core.
+    """
+    system_call_ns: float
+    """A system call that does nothing, in ns."""
+
+
 class CapturedFrame(Message, frozen=True, kw_only=True):
     """A frame as it arrived."""
 
@@ -1493,6 +1521,13 @@ class RelayLoadFields(Message, frozen=True, kw_only=True):
     """The message's way through the ring."""
 
 
+class CanaryReadAnswer(Message, frozen=True, kw_only=True):
+    """`canary.read`."""
+
+    readings: list[CanaryReading]
+    """What each CPU needed, in the order of `canary.open`."""
+
+
 class Ceiling(Message, frozen=True, kw_only=True):
     """What a mechanism can send."""
 
@@ -2032,6 +2067,30 @@ class AgentApi:
     def begin_abort(self) -> Pending[Nothing]:
         """Begin `abort`, and return what waits for its answer."""
         return self._caller.begin("abort", NO_PARAMS, Nothing)
+
+    def canary_close(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
+        """Forget the canary's work."""
+        self._caller.call("canary.close", NO_PARAMS, Nothing, timeout_s)
+
+    def begin_canary_close(self) -> Pending[Nothing]:
+        """Begin `canary.close`, and return what waits for its answer."""
+        return self._caller.begin("canary.close", NO_PARAMS, Nothing)
+
+    def canary_open(self, params: CanaryOpenParams, timeout_s: float = CALL_TIMEOUT_S) -> None:
+        """Prepare fixed work that tells how fast CPUs are."""
+        self._caller.call("canary.open", params, Nothing, timeout_s)
+
+    def begin_canary_open(self, params: CanaryOpenParams) -> Pending[Nothing]:
+        """Begin `canary.open`, and return what waits for its answer."""
+        return self._caller.begin("canary.open", params, Nothing)
+
+    def canary_read(self, timeout_s: float = CALL_TIMEOUT_S) -> CanaryReadAnswer:
+        """Do the work on each CPU, and answer how long its steps took."""
+        return self._caller.call("canary.read", NO_PARAMS, CanaryReadAnswer, timeout_s)
+
+    def begin_canary_read(self) -> Pending[CanaryReadAnswer]:
+        """Begin `canary.read`, and return what waits for its answer."""
+        return self._caller.begin("canary.read", NO_PARAMS, CanaryReadAnswer)
 
     def client_close(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
         """Close the client: end its program, and forget its samples."""

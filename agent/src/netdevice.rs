@@ -1,4 +1,4 @@
-//! # What the kernel says of a network interface by its name
+//! # What the kernel says of a network interface by its name, and bringing it up
 //!
 //! These ioctls answer for the calling thread's network namespace. /sys/class/net would answer for the namespace that
 //! /sys was mounted in.
@@ -33,6 +33,15 @@ pub(crate) fn is_up(interface: &str) -> io::Result<bool> {
     // SAFETY: SIOCGIFFLAGS fills this member of the union.
     let flags = i32::from(unsafe { request.ifr_ifru.ifru_flags });
     Ok(flags & libc::IFF_UP != 0)
+}
+
+/// Brings the interface up.
+pub(crate) fn bring_up(interface: &str) -> io::Result<()> {
+    let up = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    query(interface, libc::SIOCSIFFLAGS, |request| {
+        request.ifr_ifru.ifru_flags = up;
+    })?;
+    Ok(())
 }
 
 /// What kind of hardware the interface is, or is like: an `ARPHRD_` number of linux/if_arp.h.

@@ -20,4 +20,6 @@ def examine(state: Path = STATE_DIRECTORY) -> list[Check]:
     """Look at this machine; what it takes to try out links is written down under `state` and removed."""
     machine = [agent(), root(), cpus(), cpu_latency(), btf(), bridge_netfilter(), *map(tool, TOOL_PACKAGES)]
     switches = [switch(name) for name in PORTS if name != "wire"]
-    return machine + try_links(state) + switches + [platform(name) for name in presets()] + [kvm()]
+    checks = [*machine, *try_links(state), *switches, *(platform(name) for name in presets()), kvm()]
+    groups = list(dict.fromkeys(check.group for check in checks))
+    return sorted(checks, key=lambda check: groups.index(check.group))

@@ -1,4 +1,4 @@
-"""Whether links, and the counting on them, work as campaigns need: each is tried out."""
+"""Whether links, the counting on them, and the CPUs behave as campaigns need: each is tried out."""
 
 import contextlib
 import math
@@ -16,6 +16,7 @@ from vtax.agent_api import DropsOpenParams, SinkOpenParams, StreamInterface
 from vtax.doctor.bench import Bench, asked, open_bench, received
 from vtax.doctor.check import Check, unusable
 from vtax.doctor.machine import agent, tool
+from vtax.doctor.steady import steady_cpus
 from vtax.inputs import InputError
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.fix import AS_ROOT, load_module
@@ -43,7 +44,7 @@ def try_links(state: Path) -> list[Check]:
             return [Check("links", "all", False, f"not tried: {need.subject} {need.detail}", need.fix)]
     try:
         with open_bench(state) as bench:
-            return [_tried(bench, *probe) for probe in PROBES]
+            return [steady_cpus(bench), *(_tried(bench, *probe) for probe in PROBES)]
     except InputError as error:
         return [Check("links", "all", False, f"not tried: {error}")]
     except FAILURES as error:

@@ -12,6 +12,7 @@ use crate::endpoint::requester::Requester;
 use crate::endpoint::responder::Responder;
 use crate::endpoint::sender::Sender;
 use crate::guest::residence::Residence;
+use crate::meter::canary::Canary;
 use crate::meter::cpu::Cpu;
 use crate::meter::drops::Drops;
 use crate::meter::stages::Stages;
@@ -54,6 +55,7 @@ macro_rules! agent {
 }
 
 agent! {
+    canary: Canary,
     client: Client,
     cpu: Cpu,
     drops: Drops,

@@ -20,6 +20,7 @@ use crate::endpoint::responder::Responder;
 use crate::endpoint::sender::Sender;
 use crate::error::Error;
 use crate::guest::{self, egress, residence::Residence};
+use crate::meter::canary::Canary;
 use crate::meter::cpu::Cpu;
 use crate::meter::drops::Drops;
 use crate::meter::stages::{self, Stages};
@@ -49,6 +50,13 @@ macro_rules! methods {
 methods! {
     /// End the long calls that are under way and the stress that is at work.
     "abort" => now(|agent, _: &Nothing| { agent.abort(); Ok(Nothing {}) });
+
+    /// Forget the canary's work.
+    "canary.close" => close::<Canary>();
+    /// Prepare fixed work that tells how fast CPUs are.
+    "canary.open" => open(Canary::open);
+    /// Do the work on each CPU, and answer how long its steps took.
+    "canary.read" => run(|canary: &mut Canary, _: &Nothing, abort| canary.read(abort));
 
     /// Close the client: end its program, and forget its samples.
     "client.close" => close::<Client>();
