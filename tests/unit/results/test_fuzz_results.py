@@ -3,6 +3,7 @@
 VTAX_FUZZ_INPUTS is their number, VTAX_FUZZ_SEED what they are drawn from.
 """
 
+import gc
 import json
 import os
 import sys
@@ -175,6 +176,7 @@ sys.addaudithook(_watch)  # once, as there is no way to take it back
 @contextmanager
 def written_only_in(*places: Path) -> Iterator[None]:
     """Fail where Python opens a file elsewhere to write, or changes names elsewhere."""
+    gc.collect()  # what tests before have left may remove files of its own as it goes
     _elsewhere.clear()
     _others.update({*threading.enumerate()} - {threading.current_thread()})
     _places.append(places)
@@ -197,6 +199,23 @@ def test_what_is_written_elsewhere_is_seen(tmp_path: Path) -> None:
             written_only_in(tmp_path / "in"),
         ):
             act()
+
+
+def test_what_tests_before_have_left_may_tidy_up(tmp_path: Path) -> None:
+    class Left:
+        def __init__(self, path: Path) -> None:
+            self.itself = self
+            self._path = path
+
+        def __del__(self) -> None:
+            self._path.unlink()
+
+    (tmp_path / "in").mkdir()
+    (tmp_path / "left").write_text("")
+    Left(tmp_path / "left")
+    with written_only_in(tmp_path / "in"):
+        gc.collect()
+    assert not (tmp_path / "left").exists()
 
 
 def test_what_a_thread_writes_elsewhere_is_seen_if_it_began_meanwhile(tmp_path: Path) -> None:
