@@ -2069,7 +2069,7 @@ class AgentApi:
         return self._caller.begin("abort", NO_PARAMS, Nothing)
 
     def canary_close(self, timeout_s: float = CALL_TIMEOUT_S) -> None:
-        """Forget the canary's work."""
+        """End the canary."""
         self._caller.call("canary.close", NO_PARAMS, Nothing, timeout_s)
 
     def begin_canary_close(self) -> Pending[Nothing]:
@@ -2077,7 +2077,7 @@ class AgentApi:
         return self._caller.begin("canary.close", NO_PARAMS, Nothing)
 
     def canary_open(self, params: CanaryOpenParams, timeout_s: float = CALL_TIMEOUT_S) -> None:
-        """Prepare fixed work that tells how fast CPUs are."""
+        """Prepare fixed work that shows how fast CPUs are."""
         self._caller.call("canary.open", params, Nothing, timeout_s)
 
     def begin_canary_open(self, params: CanaryOpenParams) -> Pending[Nothing]:
@@ -2085,7 +2085,7 @@ class AgentApi:
         return self._caller.begin("canary.open", params, Nothing)
 
     def canary_read(self, timeout_s: float = CALL_TIMEOUT_S) -> CanaryReadAnswer:
-        """Do the work on each CPU, and answer how long its steps took."""
+        """Do the work on each CPU, and return how long its steps took."""
         return self._caller.call("canary.read", NO_PARAMS, CanaryReadAnswer, timeout_s)
 
     def begin_canary_read(self) -> Pending[CanaryReadAnswer]:

@@ -1,8 +1,8 @@
-"""Whether work takes as long now as a moment later: the clock rate may change, and others may share the cores.
+"""Whether the CPUs are steady: the clock rate may change, and others may share the cores.
 
-The canary's kinds of work tell both apart. A chain of multiplications waits for results, and is slower at a lower clock
-rate alone. Additions side by side fill the core, and are slower where another thread has part of it, which on a rented
-machine is a stranger's.
+The canary's kinds of work distinguish both. A chain of multiplications waits for results: only a lower clock rate
+slows it. Independent additions fill the core: another thread on the core slows them, which on a rented machine is a
+stranger's.
 """
 
 import os

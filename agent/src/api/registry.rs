@@ -51,11 +51,11 @@ methods! {
     /// End the long calls that are under way and the stress that is at work.
     "abort" => now(|agent, _: &Nothing| { agent.abort(); Ok(Nothing {}) });
 
-    /// Forget the canary's work.
+    /// End the canary.
     "canary.close" => close::<Canary>();
-    /// Prepare fixed work that tells how fast CPUs are.
+    /// Prepare fixed work that shows how fast CPUs are.
     "canary.open" => open(Canary::open);
-    /// Do the work on each CPU, and answer how long its steps took.
+    /// Do the work on each CPU, and return how long its steps took.
     "canary.read" => run(|canary: &mut Canary, _: &Nothing, abort| canary.read(abort));
 
     /// Close the client: end its program, and forget its samples.

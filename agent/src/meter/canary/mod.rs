@@ -1,12 +1,11 @@
-//! # Canary: fixed work, to tell a CPU that is not what it was
+//! # Canary: fixed work that shows how fast a CPU is
 //!
 //! Five kinds of work, which a machine slows in different ways. A chain of multiplications takes longer where the clock rate
 //! is lower. Additions side by side also do where another thread has part of the core, be it a guest's of the machine below.
 //! Loads past all caches also do where others use the memory. System calls and frames through the kernel have part in all
 //! of these, and in what the kernel does about the CPU's vulnerabilities.
 //!
-//! Pieces of some ten µs take turns, and the median of a kind's pieces counts: what interrupts one piece says nothing of
-//! the CPU's speed.
+//! Pieces of some ten µs take turns, and the median of a kind's pieces counts, so that one interrupted piece does not.
 
 #[cfg(test)]
 mod tests;
@@ -48,7 +47,7 @@ impl Canary {
 
     /// Does the work on each CPU, one after the other. It takes about 5 ms of each.
     pub(crate) fn read(&mut self, abort: &AtomicBool) -> Result<CanaryReadAnswer, Error> {
-        // Others' threads would make pieces longer, which is no matter of the CPU.
+        // Other threads would make pieces longer without slowing the CPU.
         preempt_ordinary_threads()
             .context("cannot raise the priority of the canary's thread; grant CAP_SYS_NICE")?;
         let mut readings = Vec::with_capacity(self.cpus.len());
