@@ -197,11 +197,12 @@ def _longer(held: Stamped, case: Case, time_ns: Callable[[Held], float]) -> ByBl
 
 
 def charge(results: list[Result], platform: str) -> Check:
-    """Whether frames that a discipline dropped are charged to the hop that it stands at, and to its doing."""
+    """Whether frames dropped under a planted discipline are charged to the hop that it stands at, and to its doing."""
     charged = "hop = 'guest egress' AND starts_with(reason, 'dropped by ' || \"platform.egress_qdisc\")"
     query = (
         f"SELECT coalesce(sum(dropped), 0) AS dropped, coalesce(sum(dropped) FILTER ({charged}), 0) AS charged "  # noqa: S608
-        f"FROM hops JOIN trials USING (trial_id) WHERE platform = '{platform}' AND verdict <> 'invalid'"
+        f"FROM hops JOIN trials USING (trial_id) WHERE platform = '{platform}' AND verdict <> 'invalid' "
+        "AND \"platform.egress_qdisc\" <> 'default'"
     )
     rows = [row for result in results for row in result.query(query).to_pylist()]
     dropped, theirs = (int(sum(row[key] for row in rows)) for key in ("dropped", "charged"))

@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from validation.agreement.checks import CONFIDENCE, platform_checks
+from validation.agreement.checks import COMPARED, CONFIDENCE, REFUTED, platform_checks
+from validation.agreement.passage import WARMUP_S
 from validation.agreement.process import ToolFailed
 from validation.agreement.samples import (
     FPS,
@@ -42,10 +43,12 @@ vtax's delay begins when a frame is due, before the source's system call; its fr
 and what lies before is taken off. It ends in XDP, just before the far capture. A request may take some µs longer:
 frames out of a socket take more time than vtax's on every part of the way, and the more the longer the path rested,
 which captures in between show but do not explain. While tools run, the latency of idle CPUs is held at 0, as vtax holds
-it. {ROUNDS} rounds; vtax and the tools take turns at being first. Figures are medians of the rounds' medians, least and
-greatest; what must lie within its bound is the interval of the median of the rounds' differences, at {CONFIDENCE:.0%}
-or more (order statistics). Where it lies across a bound, vtax's rounds and the tool's are held against themselves, each
-round against the one before: where that misses the same bound, no difference can be told on such a machine.
+it. All leave out their first {WARMUP_S} s. Left out of the requests' way are those of a tool that was late and caught
+up, which find the path awake. {ROUNDS} rounds; vtax and the tools take turns at being first. Figures are medians of the
+rounds' medians, least and greatest; what must lie within its bound is the interval of the median of the rounds'
+differences, at {CONFIDENCE:.0%} or more (order statistics). Where it does not, vtax's rounds and the tool's are held
+against themselves, each round against the one before: where that misses the same bound, no difference can be told on
+such a machine, unless even the interval at {REFUTED:.1%} lies beyond: {CONFIDENCE:.0%} over the {COMPARED} ways.
 """
 
 

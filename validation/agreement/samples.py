@@ -26,8 +26,8 @@ TRIAL_S = 2
 PER_10000 = 100
 """How many frames are planted to be lost, to come twice, and to be overtaken."""
 REPEATS = 5
-ROUNDS = 8
-"""Of round trips: without the lowest and the highest, their differences are a 93% interval of the median."""
+ROUNDS = 11
+"""Of round trips: without the two lowest and highest, their differences are a 93% interval of the median."""
 ROUND_TRIPS_PER_S = 1000
 ROUND_TRIPS_S = 0.6
 

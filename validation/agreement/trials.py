@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from validation.agreement import passage
 from validation.agreement.flow import COUNTS, Flow
 from validation.agreement.ground import STREAM, End, Ground
 from vtax.agent_api import Durations, ExpectedStream, Phase, SinkCollectParams, SourceRunAnswer
@@ -85,7 +86,7 @@ class Trials:
         for _ in range(ATTEMPTS):
             trial, frames = next(self.numbers), FrameSpec(frame_bytes)
             receiver.host.api(receiver.receiver).sink_arm(frames.arm(trial, "measure"))
-            phases_s: dict[Phase, float] = {"warmup": WARMUP_S, "measure": duration_s}
+            phases_s: dict[Phase, float] = {"warmup": passage.WARMUP_S, "measure": duration_s}
             run = frames.run(trial, "raw", phases_s, intended_fps=fps, probe_fps=fps)
             sent = sender.host.api(sender.sender).source_run(run)
             latency = _collected(ground, receiver, sent)

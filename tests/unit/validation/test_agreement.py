@@ -2,13 +2,14 @@
 
 import json
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
 from validation.agreement import capture, iperf3, passage, roundtrip
 from validation.agreement.capture import Frame
-from validation.agreement.checks import median_interval, platform_checks
+from validation.agreement.checks import REFUTED, median_interval, platform_checks
 from validation.agreement.flow import Flow
 from validation.agreement.iperf3 import Sent
 from validation.agreement.passage import Parts
@@ -53,9 +54,16 @@ def test_half_a_round_trip_is_refused() -> None:
 
 
 def test_ping_prints_milliseconds_of_each_round_trip() -> None:
-    assert roundtrip.parse_ping(PING) == 19_000
+    assert roundtrip.parse_ping(PING, warmup=0) == 19_000
     with pytest.raises(ToolFailed):
-        roundtrip.parse_ping(PING.replace("time=", "no answer"))
+        roundtrip.parse_ping(PING.replace("time=", "no answer"), warmup=0)
+
+
+def test_pings_warm_up_is_left_out_by_number() -> None:
+    told = "".join(f"64 bytes from x: icmp_seq={seq} ttl=64 time={seq} ms\n" for seq in (1, 3, 4, 6))
+    assert roundtrip.parse_ping(told, warmup=3) == 5e6
+    with pytest.raises(ToolFailed):
+        roundtrip.parse_ping(told, warmup=6)
 
 
 def test_iperf3_counts_what_was_received_by_packets() -> None:
@@ -108,49 +116,77 @@ def test_a_lost_probes_delay_is_beyond_every_other() -> None:
 
 
 NEAR, FAR = "198.18.0.2", "198.19.0.2"
+Packet = Callable[[float, str, int], list[str]]
 
 
 def sockperf(at_s: float, source_ip: str, number: int) -> list[str]:
     return [f"{at_s:.9f}", source_ip, "", f"{number:016x}0001"]
 
 
-def test_a_round_trip_has_its_parts() -> None:
-    near = passage.parse(
-        [["2.000000000", NEAR, "7", ""], ["2.000020000", FAR, "7", ""], ["3.000000000", NEAR, "8", ""]]
-    )
-    far = passage.parse([["2.000006000", NEAR, "7", ""], ["2.000008000", FAR, "7", ""]])
-    # The echo that is lost on its way has no parts.
-    assert passage.parts("ping", near, far, NEAR, FAR) == Parts(6_000, 2_000, 12_000, 20_000)
+def echo(at_s: float, source_ip: str, number: int) -> list[str]:
+    return [f"{at_s:.9f}", source_ip, str(number), ""]
+
+
+def trace(
+    begun_s: Sequence[float], packet: Packet, stay_us: Callable[[int], float], way_us: Callable[[int], float]
+) -> tuple[passage.Passages, passage.Passages]:
+    """Captures at both ends of round trips begun so; what they stay at the far end, and take there, by number."""
+    near, far = [], []
+    for number, at_s in enumerate(begun_s):
+        came_s = at_s + way_us(number) * 1e-6
+        answered_s = came_s + stay_us(number) * 1e-6
+        near += [packet(at_s, NEAR, number), packet(answered_s + 25e-6, FAR, number)]
+        far += [packet(came_s, NEAR, number), packet(answered_s, FAR, number)]
+    return passage.parse(near), passage.parse(far)
+
+
+def every_ms(requests: int, begin_s: float = 0) -> list[float]:
+    return [begin_s + at / 1000 for at in range(requests)]
+
+
+def test_a_round_trip_has_its_parts_and_the_lost_ones_have_none() -> None:
+    near, far = trace(every_ms(600), echo, lambda _: 5, lambda at: 90 if at < 400 else 10)
+    del far["ping", "500", FAR]
+    assert passage.parts("ping", near, far, NEAR, FAR, 1000) == Parts(10_000, 5_000, 25_000, 40_000, 10_000)
 
 
 def test_only_what_sockperf_counts_of_its_second_is_taken() -> None:
-    begun_s = [0, 0.3, 0.5, 0.97, 1]
-    far_end_us = [90, 90, 5, 90, 90]
-    near, far = [], []
-    for number, (at_s, stay_us) in enumerate(zip(begun_s, far_end_us, strict=True)):
-        came_s = at_s + 10e-6
-        answered_s = came_s + stay_us * 1e-6
-        near += [sockperf(at_s, NEAR, number), sockperf(answered_s + 25e-6, FAR, number)]
-        far += [sockperf(came_s, NEAR, number), sockperf(answered_s, FAR, number)]
-    found = passage.parts("sockperf", passage.parse(near), passage.parse(far), NEAR, FAR)
-    assert found == Parts(10_000, 5_000, 25_000, 40_000)
+    def outside(at: int) -> float:
+        return 5 if 400 <= at < 950 else 90
+
+    near, far = trace(every_ms(1000), sockperf, outside, lambda _: 10)
+    found = passage.parts("sockperf", near, far, NEAR, FAR, 1000)
+    assert found == Parts(10_000, 5_000, 25_000, 40_000, 10_000)
 
 
-def test_a_number_used_again_is_the_later_round_trips() -> None:
-    near = passage.parse([[f"{at}.0", NEAR, "1", ""] for at in (1, 5)] + [["5.5", FAR, "1", ""]])
-    far = passage.parse([["5.1", NEAR, "1", ""], ["5.3", FAR, "1", ""]])
-    assert passage.parts("ping", near, far, NEAR, FAR).whole_ns == 500_000_000
+def test_requests_that_make_up_for_lateness_are_no_measure_of_a_path_at_rest() -> None:
+    late = [0.5 + at * 50e-6 for at in range(400)]
+    begun_s = [*every_ms(450), *late, *every_ms(60, begin_s=0.55)]
+
+    def way_us(at: int) -> float:
+        return 10 if 450 <= at < 850 else 30
+
+    near, far = trace(begun_s, echo, lambda _: 1, way_us)
+    found = passage.parts("ping", near, far, NEAR, FAR, 1000)
+    assert (found.there_ns, found.rested_ns) == (10_000, 30_000)
+    near, far = trace([*every_ms(1), *late], echo, lambda _: 1, way_us)
+    with pytest.raises(ToolFailed, match="of 400 requests only 0 came at the rate asked for"):
+        passage.parts("ping", near, far, NEAR, FAR, 1000)
+
+
+def test_a_number_used_again_is_the_later_frames() -> None:
+    assert passage.parse([echo(1, NEAR, 1), echo(5, NEAR, 1)]) == {("ping", "1", NEAR): 5_000_000_000}
 
 
 def test_requests_without_an_answer_are_a_failure() -> None:
     near = passage.parse([["1.0", NEAR, "1", ""]])
     with pytest.raises(ToolFailed, match="of 1 requests that were captured none was answered"):
-        passage.parts("ping", near, {}, NEAR, FAR)
+        passage.parts("ping", near, {}, NEAR, FAR, 1000)
 
 
 def trips(there_us: float, whole_us: float = 40) -> RoundTrips:
     """What vtax finds to be 5 µs behind its capture, as both tools have it."""
-    tool = RoundTrip(whole_us * 1e3, Parts(there_us * 1e3, 5e3, 21e3, 38e3))
+    tool = RoundTrip(whole_us * 1e3, Parts(there_us * 1e3, 5e3, 21e3, 38e3, there_us * 1e3))
     return RoundTrips([OneWay(7e3, 2e3)] * ROUNDS, [{"sockperf": tool, "ping": tool}] * ROUNDS)
 
 
@@ -223,7 +259,7 @@ def uneven(offsets_us: list[float], apart_us: float) -> Samples:
     ours = [5e3 + apart_us * 1e3 * (at % 2) for at in range(ROUNDS)]
     tools = []
     for our_ns, offset_us in zip(ours, offsets_us, strict=True):
-        tool = RoundTrip(80e3, Parts(our_ns + offset_us * 1e3, 5e3, 21e3, 38e3))
+        tool = RoundTrip(80e3, Parts(6e3, 5e3, 21e3, 38e3, our_ns + offset_us * 1e3))
         tools.append({"sockperf": tool, "ping": tool})
     there = [OneWay(our_ns + 2e3, 2e3) for our_ns in ours]
     return replace(AGREED, there=RoundTrips(there, tools))
@@ -234,19 +270,23 @@ def test_rounds_are_compared_in_pairs() -> None:
     assert missed(uneven([1.0] * ROUNDS, apart_us=30)) == []
 
 
-def test_one_round_apart_does_not_decide_and_two_do() -> None:
-    assert missed(uneven([1.0] * (ROUNDS - 1) + [40], apart_us=0)) == []
-    assert missed(uneven([1.0] * (ROUNDS - 2) + [40] * 2, apart_us=0)) == missed_by_both("way there")
+def test_two_of_eleven_rounds_apart_do_not_decide_and_three_do() -> None:
+    assert missed(uneven([1.0] * (ROUNDS - 2) + [40] * 2, apart_us=0)) == []
+    assert missed(uneven([1.0] * (ROUNDS - 3) + [40] * 3, apart_us=0)) == missed_by_both("way there")
 
 
 def test_only_a_machine_too_uneven_to_tell_explains_a_miss() -> None:
     def explanations(samples: Samples) -> list[str | None]:
         return [check.explanation for check in platform_checks("raw", samples) if not check.holds]
 
-    assert explanations(uneven([9.0, 11.0] * (ROUNDS // 2), apart_us=0)) == [None, None]
-    for explained in explanations(uneven([20.0] * 3 + [1.0] * (ROUNDS - 3), apart_us=30)):
-        assert explained is not None
-        assert explained.endswith("beyond the same budget: this machine was too uneven to tell.")
+    assert explanations(uneven([11.0, *[9.0, 11.0] * (ROUNDS // 2)], apart_us=0)) == [None, None]
+    # Three within are a part of the interval at 90%; one, of the one that refutes.
+    for within in (3, 1):
+        found = explanations(uneven([20.0] * (ROUNDS - within) + [1.0] * within, apart_us=30))
+        assert len(found) == 2
+        for explained in found:
+            assert explained is not None
+            assert explained.endswith("beyond the same budget: this machine was too uneven to tell.")
     # All rounds beyond the budget are a miss, however uneven the machine was.
     assert explanations(uneven([60] * ROUNDS, apart_us=30)) == [None, None]
 
@@ -260,6 +300,8 @@ def test_the_interval_of_a_median_leaves_out_what_a_fair_coin_allows() -> None:
     assert median_interval([3, 1, 2]) == (-math.inf, math.inf)
     assert median_interval([5, 1, 2, 3, 4]) == (1, 5)
     assert median_interval(list(range(11))) == (2, 8)
+    assert median_interval(list(range(16))) == (4, 11)
+    assert median_interval(list(range(16)), REFUTED) == (2, 13)
 
 
 def test_what_lies_before_a_capture_is_the_measured_frames_own() -> None:
