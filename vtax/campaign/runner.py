@@ -155,7 +155,7 @@ class Campaign:
                 continue
             number = self.state.last_trial + 1
             self.progress.trial_started(number, wanted.key)
-            finished = setup.measure(wanted, number, guests, probe)
+            finished = setup.measure(wanted, number, guests, probe, self.state.band)
             place: Row = {
                 "block": block,
                 "position": position,
@@ -178,6 +178,7 @@ class Campaign:
             judgement = finished.judgement
             rows.environment = environment_rows(self.machines, path.bridge_netfilter())
             self.state.add(Trial.of(rows))
+            self.state.band.add(rows.canary)
             rows.searches = self.mode.found(block, cell, self.state)
             self.writer.commit(rows)
             self.progress.trial_finished(number, str(judgement.verdict), finished.headline)

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from vtax.results import Result, Row, TrialRecord, number, whole
+from vtax.trial.canary import Band
 
 ATTEMPTS = 3
 """How often an invalid trial is measured in all."""
@@ -115,6 +116,8 @@ class CampaignState:
         """Of all trials together."""
         self.usable: set[tuple[int, str]] = set()
         """Block and place of every usable trial."""
+        self.band = Band()
+        """How fast the CPUs were."""
         self._attempts: dict[tuple[int, str], int] = defaultdict(int)
         self._received_mbps: dict[str, list[float]] = defaultdict(list)
         self._steps: dict[tuple[int, str], list[Trial]] = defaultdict(list)
@@ -163,4 +166,6 @@ def state_of(result: Result) -> CampaignState:
     """Return the state that the committed trials of a result make up."""
     has_loads = LOAD_COLUMN in result.tables["trials"].schema.names
     rows = result.query(_TRIALS.format(load=LOAD_COLUMN if has_loads else "NULL::DOUBLE"))
-    return CampaignState(Trial.read(row) for row in rows.to_pylist())
+    state = CampaignState(Trial.read(row) for row in rows.to_pylist())
+    state.band.add(result.rows("SELECT * FROM canary ORDER BY trial_id"))
+    return state

@@ -58,6 +58,7 @@ class TrialRecord:
     stages: Sequence[Row] = field(default_factory=list)
     packets: Sequence[Row] = field(default_factory=list)
     environment: Sequence[Row] = field(default_factory=list)
+    canary: Sequence[Row] = field(default_factory=list)
     capture: list[CapturedFrame] = field(default_factory=list)
     searches: Sequence[Row] = field(default_factory=list)
     samples: Sequence[Row] = field(default_factory=list)
@@ -254,6 +255,7 @@ class ResultWriter:
             "stages": record.stages,
             "packets": record.packets,
             "environment": record.environment,
+            "canary": record.canary,
             "searches": record.searches,
             "samples": record.samples,
         }

@@ -25,7 +25,7 @@ def observe(
     """
     begun = time.monotonic()
     try:
-        before, owners = path.surroundings(), path.owners()
+        speeds, before, owners = path.canary.read(), path.surroundings(), path.owners()
         with closing(path.neighbours.close):
             path.neighbours.open(Turn(observed.trial, observed.cell, observed.emulated))
             run()
@@ -40,6 +40,7 @@ def observe(
         }
         after = path.guest_states()
         observed.guests = {name: (stood, after[name]) for name, stood in guests.items()}
+        observed.canary = (speeds, path.canary.read())
     except (AgentGone, AgentError, NetlinkError, OSError) as error:
         observed.failure = "; ".join([in_words(error), *_fallen(path, guests)])
     except UNTENABLE as error:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias, TypeVar
 
-from vtax.agent_api import CpuReadAnswer
+from vtax.agent_api import CanaryReading, CpuReadAnswer
 from vtax.keys.cell import Cell
 from vtax.machine.bridge_netfilter import BridgeNetfilter
 from vtax.testbed.cpu_time import Activity, CpuCounters, Owners
@@ -33,6 +33,8 @@ class Observed:
     """Host.counters of the CPU that bare far ends share."""
     sampled: CpuReadAnswer | None = None
     """What the CPUs' clocks found in the same time (CpuMeter.read); None where they are not sampled."""
+    canary: Twice[list[CanaryReading]] | None = None
+    """How fast the CPUs were (Canary.read)."""
     owners: Owners = field(default_factory=lambda: Owners(threads={}, processes={}))
     """Whose the threads and processes were (Host.owners, Host.heirs)."""
     traced: Traced | None = None

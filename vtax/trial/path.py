@@ -16,6 +16,7 @@ from vtax.testbed.guest_state import GuestState
 from vtax.testbed.host import Host
 from vtax.testbed.testbed import Testbed
 from vtax.trial.beside import Neighbours
+from vtax.trial.canary import Canary
 from vtax.trial.cpu_meter import CpuMeter
 
 
@@ -54,6 +55,7 @@ class Path:
         self.testbed = testbed
         self._protocols = list(protocols)
         self.cpu_meter = CpuMeter(samples_hz)
+        self.canary = Canary()
         self.neighbours = neighbours or Neighbours()
         self.facts: PathFacts | None = None
         """What opening it showed; None while it is down."""
@@ -81,10 +83,21 @@ class Path:
         """
         raise NotImplementedError
 
+    def watch(self, host: Host, agent: str) -> None:
+        """Have an agent on the UUT's machine watch its CPUs."""
+        self.cpu_meter.open(host, agent)
+        self.canary.open(host, agent, self.testbed.settings.cpus)
+
     def notes(self) -> Sequence[str]:
         """Return what is not as one might expect of what it is measured with, a sentence each."""
-        refused = self.cpu_meter.refused
-        return () if refused is None else (f"CPU time is counted, not sampled: {refused}",)
+        return [f"{what}: {why}" for what, why in self.refusals().items() if why is not None]
+
+    def refusals(self) -> dict[str, str | None]:
+        """Return why the CPUs are not watched, by what comes of it; None where they are."""
+        return {
+            "CPU time is counted, not sampled": self.cpu_meter.refused,
+            "the speed of CPUs is not recorded": self.canary.refused,
+        }
 
     def close(self) -> None:
         """Take everything down."""

@@ -14,6 +14,7 @@ from typing import ClassVar, Generic, TypeVar
 from vtax.machine.cpu_latency import cpu_latency_held
 from vtax.results import Row, TrialRecord
 from vtax.testbed.guest_state import GuestState
+from vtax.trial.canary import Band, canary_findings, canary_rows
 from vtax.trial.cpu.crosscheck import ledger_findings
 from vtax.trial.cpu.rows import counted_rows, ledger_rows
 from vtax.trial.guest import guest_findings, is_broken
@@ -56,6 +57,8 @@ class Trial(ABC, Generic[P]):
 
     def __init__(self, observed: Observed) -> None:
         self.observed = observed
+        self.band = Band()
+        """How fast the CPUs were in the campaign's earlier trials."""
 
     def measure(self, path: P, guests: Mapping[str, GuestState]) -> None:
         """Make the trial on a ready path whose guests stand so. Never raises for what agents do: it failed then."""
@@ -108,6 +111,7 @@ class Trial(ABC, Generic[P]):
             trial={**trial, **own.trial},
             flows=[*own.flows, *observed.beside.flows],
             cpu=[*counted_rows(observed), *own.cpu, *ledger_rows(observed, machine)],
+            canary=canary_rows(observed, machine),
             stages=[*stage_rows(observed), *own.stages],
             packets=packet_rows(observed),
         )
@@ -117,6 +121,7 @@ class Trial(ABC, Generic[P]):
         yield from interference_findings(self.observed)
         yield from self.interference()
         yield from ledger_findings(self.observed)
+        yield from canary_findings(self.observed, self.band)
         yield from guest_findings(self.observed)
         yield from self.observed.beside.findings
 

@@ -47,6 +47,7 @@ def check_rows(rows: TrialRecord) -> None:
         "hops": rows.hops,
         "latency": rows.latency,
         "stages": rows.stages,
+        "canary": rows.canary,
     }
     for table, of_table in tables.items():
         for row in of_table:

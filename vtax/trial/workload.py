@@ -14,6 +14,7 @@ from vtax.keys.fields import Scalar
 from vtax.platforms import PlatformConfig, Preset, Probe
 from vtax.testbed.guest_state import GuestState
 from vtax.testbed.machines import Machines
+from vtax.trial.canary import Band
 from vtax.trial.observed import Observed
 from vtax.trial.path import Path
 from vtax.trial.template import Finished, P, Trial
@@ -47,15 +48,18 @@ class Setup:
 
     path: Path
     """Not open at first."""
-    measure: Callable[[Cell, int, Mapping[str, GuestState], Probe], Finished]
+    measure: Callable[[Cell, int, Mapping[str, GuestState], Probe, Band], Finished]
     """Make and judge the trial of a number on the open path whose guests stand so. Never raises for what agents do."""
 
     @classmethod
     def of(cls, path: P, begin: Callable[[Observed], Trial[P]]) -> "Setup":
         """Make the trials on `path` that `begin` returns, of which nothing is known yet but what is asked."""
 
-        def measure(cell: Cell, number: int, guests: Mapping[str, GuestState], probe: Probe) -> Finished:
+        def measure(
+            cell: Cell, number: int, guests: Mapping[str, GuestState], probe: Probe, band: Band
+        ) -> Finished:
             trial = begin(Observed(number, cell, datetime.now(UTC), emulated=probe.emulated))
+            trial.band = band
             trial.measure(path, guests)
             return trial.finish()
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
 from msgspec.structs import asdict
 from pydantic import JsonValue
 
@@ -79,7 +80,7 @@ def _added(row: Added) -> JsonValue:
 def _json(value: object) -> JsonValue:
     if isinstance(value, Part):
         return value.model_dump()
-    if dataclasses.is_dataclass(value):
+    if dataclasses.is_dataclass(value) or isinstance(value, Struct):
         return _fields(value)
     if isinstance(value, Mapping):
         return {_name(key): _json(item) for key, item in value.items()}
@@ -91,7 +92,9 @@ def _json(value: object) -> JsonValue:
 
 
 def _fields(value: object) -> JsonValue:
-    """A dataclass by its fields, but the cells behind it; a setting with its further factors by name."""
+    """A structure by its fields, but the cells behind it; a setting with its further factors by name."""
+    if isinstance(value, Struct):
+        return _plain(asdict(value))
     assert dataclasses.is_dataclass(value)  # noqa: S101 - of those only
     if isinstance(value, Setting):
         return {**_plain(asdict(value.levels)), "further": {**dict(value.further)}}

@@ -15,6 +15,7 @@ from vtax.model.published import citation
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result, Row
 from vtax.results.stored import mapping
+from vtax.views.speeds import Speed, read_speeds
 
 SHARED_CORE = "shared-core"
 
@@ -47,10 +48,11 @@ class Provenance:
     """What a reader needs to repeat a campaign, and to know how far it came.
 
     `platforms` stand in the scenario's order, those of one group together: native first, emulated last. `repeats` is
-    the published experiment that the scenario repeats, `kind` is that of the workload. `labels` are those of the hosts,
-    such as `shared-core`. `environments` has a row a host and distinct environment, with the number of trials that ran
-    in it. `precision` and `search` are the scenario's, empty without; with either the trials decide how many are made,
-    and `planned_trials` is None. `measured_trials` of them are usable; `recorded_trials` counts every attempt.
+    the published experiment that the scenario repeats, `kind` is that of the workload. `labels` are those of the
+    hosts, such as `shared-core`. `environments` has a row a host and distinct environment, with the number of trials
+    that ran in it, `speeds` one a CPU of the UUT's machine. `precision` and `search` are the scenario's, empty
+    without; with either the trials decide how many are made, and `planned_trials` is None. `measured_trials` of them
+    are usable; `recorded_trials` counts every attempt.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Provenance:
     hosts: dict[str, dict[str, JsonValue]]
     ceilings: tuple[dict[str, JsonValue], ...]
     environments: tuple[Row, ...]
+    speeds: tuple[Speed, ...]
     damaged: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -161,6 +164,7 @@ def read_provenance(result: Result) -> Provenance:
         hosts=hosts,
         ceilings=tuple(campaign.get("ceilings") or ()),
         environments=tuple(result.rows(_ENVIRONMENTS)),
+        speeds=read_speeds(result),
         damaged=tuple(result.damaged),
         notes=tuple(result.notes),
     )

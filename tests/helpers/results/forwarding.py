@@ -45,6 +45,7 @@ class Made(Trial):
     threads: tuple[tuple[str, str, float, float], ...] = ()
     ledger: Accounts = ()
     cpu: tuple[Row, ...] = ()
+    canary: tuple[Row, ...] = ()
     drops: tuple[tuple[str, float, str], ...] | None = None
     uut_context: str = "own"
 
@@ -58,6 +59,7 @@ class Made(Trial):
             "flows": [{"stream": stream, **flow} for stream in streams],
             "cpu": [*self.cpu, *self._counted(), *self._sampled()],
             "hops": self._hops(),
+            "canary": [*self.canary],
             "latency": [{"stream": stream, **each} for stream in streams for each in probes],
         }
 

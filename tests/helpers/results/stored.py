@@ -18,6 +18,7 @@ def record(trial_id: int, block: int = 0, **trial: Any) -> TrialRecord:
         stages=[{"host": "uut", "stage": "switch", "count": 7}],
         packets=[{"packet": 0, "function": "queue", "at_ns": 1}],
         environment=[{"host": "local", "kernel": "6.1"}],
+        canary=[{"host": "local", "cpu": 1, "moment": "before", "chain_ns": 1.5}],
         searches=[{"goal": "NDR", "lower_mbps": 1.0}],
         samples=[{"run": 0, "iteration": 0, "ns": 54_400, "status": "done"}],
     )

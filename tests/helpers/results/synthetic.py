@@ -187,6 +187,7 @@ class Cell:
             environment=[
                 {"host": "local", "kernel": "6.1.0-synthetic", "clocksource": "tsc", "hash": "0" * 16}
             ],
+            canary=[{"host": "local", "cpu": 1, "moment": "before", "chain_ns": 1.5}],
         )
 
     def _delays(self, model: Model, load: float, flood: bool, rng: np.random.Generator) -> np.ndarray:

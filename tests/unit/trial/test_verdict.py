@@ -26,7 +26,7 @@ from vtax.agent_api import ProcessTime, ThreadTime
 from vtax.machine.cpu import TICK_S
 from vtax.testbed.accounts import Account
 from vtax.testbed.guest import GUEST
-from vtax.trial import interference
+from vtax.trial import canary, interference
 from vtax.trial.cpu import crosscheck
 from vtax.trial.endpoints import stream_findings
 from vtax.trial.frames import limits
@@ -342,7 +342,7 @@ def test_the_document_states_the_thresholds() -> None:
     documented = dict(re.findall(r"^\| `([A-Z0-9_]+)` \| ([0-9.]+) \|", text, re.MULTILINE))
     modules = (
         *(limits, uplink, instrument, foreign, context),
-        *(interference, crosscheck, stream_findings, far_end, neighbours),
+        *(interference, canary, crosscheck, stream_findings, far_end, neighbours),
     )
     found = {name: value for module in modules for name, value in vars(module).items()}
     constants = {

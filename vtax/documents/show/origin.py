@@ -29,6 +29,23 @@ class Platform(Part):
     """Facts of the platform: versions, NIC model, vCPUs and so on."""
 
 
+class Speed(Part):
+    """Steadiness of a CPU of the unit under test's machine, by the fixed work around trials (table `canary`)."""
+
+    host: str | None
+    """Host that has it; null where unknown."""
+    cpu: Count | None
+    """Number of the CPU; null where unknown."""
+    chain: float | None
+    """Spread of multiplications that wait for each other: the slowest tenth of readings over the fastest."""
+    parallel: float | None
+    """Spread of additions that need nothing of each other."""
+    frame: float | None
+    """Spread of frames through the kernel."""
+    drift: float | None
+    """Median of the multiplications in the last third of the campaign over that in the first."""
+
+
 class Provenance(Part):
     """Origin of the campaign, and how far it came."""
 
@@ -78,6 +95,8 @@ class Provenance(Part):
     """Calibrated ceilings of the source, as campaign.json has them."""
     environments: list[Shape]
     """Environments as the table `environment` has them, each with the number of trials that ran in it."""
+    speeds: list[Speed]
+    """Steadiness of the unit under test's CPUs, one entry a CPU with readings enough."""
     damaged: list[str]
     """Parts of the result that could not be read, each in a sentence."""
     notes: list[str]

@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from vtax.columns import Column, ColumnType
 from vtax.results.schema.flows import FLOWS, HOPS, LATENCY, SERIES
 from vtax.results.schema.former import FORMER
-from vtax.results.schema.hosts import CPU, ENVIRONMENT
+from vtax.results.schema.hosts import CANARY, CPU, ENVIRONMENT
 from vtax.results.schema.samples import SAMPLES
 from vtax.results.schema.stages import PACKETS, STAGES
 from vtax.results.schema.table import (
@@ -71,6 +71,7 @@ TABLES: Final = {
         STAGES,
         PACKETS,
         ENVIRONMENT,
+        CANARY,
         SEARCHES,
     )
 }

@@ -73,3 +73,32 @@ ENVIRONMENT: Final = Table(
         ),
     ),
 )
+
+CANARY: Final = Table(
+    "canary",
+    "a CPU of a machine before a trial, or after it",
+    (
+        TRIAL_ID,
+        Column("host", STRING, "", "the machine, as `hosts` of campaign.json has it"),
+        Column("cpu", INT32, "", "the CPU, which has a role there"),
+        Column("moment", STRING, "", "before the trial or after"),
+        Column(
+            "chain_ns",
+            DOUBLE,
+            "ns",
+            "a multiplication that waits for the one before: longer at a lower clock rate",
+        ),
+        Column(
+            "parallel_ns",
+            DOUBLE,
+            "ns",
+            "eight additions that need nothing of each other: longer where another has part of the core",
+        ),
+        Column("load_ns", DOUBLE, "ns", "a load from memory that waits for the one before, past all caches"),
+        Column("system_call_ns", DOUBLE, "ns", "a system call that does nothing"),
+        Column(
+            "frame_ns", DOUBLE, "ns", "a datagram through a loopback interface of its own, sent and received"
+        ),
+    ),
+)
+"""Fixed work, medians of some twenty pieces of each kind."""

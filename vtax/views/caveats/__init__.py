@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vtax.model.catalogue import Catalogue, Facet
 from vtax.model.cell import Cell
-from vtax.views.caveats import campaign, limits, trials
+from vtax.views.caveats import campaign, limits, speeds, trials
 from vtax.views.caveats.caveat import Caveat
 from vtax.views.facets.loads import LoadFacet
 from vtax.views.facets.streams import StreamFacet
@@ -34,12 +34,14 @@ def caveats(
     rates = [mean for mean in means if mean]
     with_trials = {cell.platform for cell in measured if cell.is_usable}
     return [
+        *speeds.drifted(provenance.speeds),
         *campaign.incomplete(provenance),
         *campaign.damaged(provenance),
         *campaign.skipped(provenance),
         *trials.unusable(verdicts, cells),
         *campaign.emulated(provenance),
         *campaign.shared_core(provenance),
+        *speeds.shared(provenance.speeds),
         *trials.guest_deaths(verdicts),
         *limits.generator_limited(loads.throughput),
         *limits.link_limited(loads.throughput),

@@ -14,7 +14,7 @@ from vtax.views.served import Served
 
 Identity = tuple[str, ...]
 COMPARISON = Served("comparison", METRICS)
-TABLES = ("trials", "flows", "cpu", "environment", "searches")
+TABLES = ("trials", "flows", "cpu", "environment", "canary", "searches")
 """What metrics and conditions are read of: of a large result, the other tables are a quarter of the memory."""
 
 

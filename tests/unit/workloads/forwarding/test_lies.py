@@ -16,6 +16,11 @@ from tests.helpers.played_machines import Lie
         ),
         ("forwarding", changed("source.run", streams=[]), "source.run"),
         (
+            "forwarding",
+            changed("canary.read", readings=[]),
+            "canary.read with what cannot be true (readings: of CPUs []",
+        ),
+        (
             "forwarding-traced",
             changed("stages.collect", stages=[]),
             "stages.collect with what cannot be true (stages",

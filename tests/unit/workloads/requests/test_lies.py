@@ -1,5 +1,6 @@
 """Agents that lie in campaigns of this kind: the breach names guest, method and field."""
 
+import re
 from typing import Any
 
 import pytest
@@ -34,4 +35,6 @@ def test_numbers_that_make_no_sense_together_make_a_trial_invalid(play: Played) 
     for trial in trials:
         assert trial["verdict"] == "invalid"
         assert "answers of guest0, guest1 or of the instrument's agents" in trial["reasons"][0]
-        assert "histogram of 231 values, and count 232" in trial["reasons"][0]
+        told = re.search(r"histogram of (\d+) values, and count (\d+)", trial["reasons"][0])
+        assert told is not None
+        assert int(told[2]) == int(told[1]) + 1

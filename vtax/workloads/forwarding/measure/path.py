@@ -1,6 +1,5 @@
 """A path that frames take: a built testbed with a guest in it, ready to be measured again and again."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec import structs
@@ -83,22 +82,21 @@ class ForwardingPath(Path):
         self.passage = Passage.of(self.testbed)
         self._sinks = self.passage.open_sinks(self.testbed.sink_streams(), self._capture_frames)
         self._no_drop_meter = self._try_drop_meter()
-        self.cpu_meter.open(*self.testbed.watcher)
+        self.watch(*self.testbed.watcher)
         encapsulation = self.testbed.settings.encapsulation
         frames = FrameSpec(encapsulation.least_frame_bytes, encapsulation)
         self.use_streams(len(self.testbed.network.streams), frames)
         self.passage.await_ready(frames, self.last_words)
 
-    def notes(self) -> Sequence[str]:
+    def refusals(self) -> dict[str, str | None]:
         """See Path."""
         mode, fallback = self._counting
-        noted = {
+        return {
             "drop reasons are not available": self._no_drop_meter,
-            "CPU time is counted, not sampled": self.cpu_meter.refused,
+            **super().refusals(),
             f"frames are counted by {mode}": fallback,
             **self._clocks_note(),
         }
-        return [f"{what}: {why}" for what, why in noted.items() if why is not None]
 
     @property
     def _counting(self) -> tuple[str, str | None]:
