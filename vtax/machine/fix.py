@@ -36,6 +36,16 @@ def leave_netfilter_out() -> str:
     return f"{'' if os.geteuid() == 0 else 'sudo '}sysctl -w {settings}"
 
 
+def set_kernel(value: str, files: str) -> str:
+    """Writes a value into settings of the kernel, until it boots again."""
+    return f"echo {value} | {'' if os.geteuid() == 0 else 'sudo '}tee {files}"
+
+
+def stop_service(name: str) -> str:
+    """Stops a service, until the machine boots again."""
+    return f"{'' if os.geteuid() == 0 else 'sudo '}systemctl stop {name}"
+
+
 def in_tree(target: str) -> str | None:
     """Makes a target of the source tree that this package belongs to; None where it was installed without."""
     tree = Path(__file__).resolve().parents[2]
