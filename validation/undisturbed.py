@@ -10,6 +10,7 @@ from validation.campaigns import carry_out
 from validation.section import Check, Section
 from vtax.results import Result
 from vtax.statistics import compare, discoveries, proportion_interval
+from vtax.trial.canary import BOUNDS
 from vtax.trial.interference import STOLEN
 from vtax.workloads.forwarding.measure.instrument import LATE, LATE_P99_NS, WAITED
 
@@ -19,6 +20,8 @@ COMPARISONS = 1000
 """Of one family, spread over all series."""
 FAMILIES = 200
 LATE_P99_MS = LATE_P99_NS / 1e6
+ARITHMETIC = tuple(BOUNDS[work][0] for work in ("chain_ns", "parallel_ns"))
+"""Fixed work of the canary that only the core's own speed changes, in words."""
 QUANTITIES = ("received_mbps", "latency_p50_ns", "cpu_percent")
 
 TRIALS = """
@@ -37,7 +40,8 @@ half a second each. **False verdicts**: nothing disturbs the trials, so that wha
 wrongly, unless the machine disturbed it: by time that the hypervisor below took and counts as stolen, or took without a
 word. Then a source is late that never waited for its CPU, as the scheduler here counts waiting; or its CPU was away: a
 paced source never sleeps, so that time in which it neither ran nor waited did not pass here. Or processes that are not
-vtax's had the source's CPU, switch by switch as the kernel tells: without them it would hardly have waited.
+vtax's had the source's CPU, switch by switch as the kernel tells: without them it would hardly have waited. Or a CPU
+took longer than usual for the same arithmetic, in registers alone, before the trial or after it.
 
 **A against A**: the trials of a cell are split at random into two halves, which are then compared as two platforms
 would be, in received load, median delay and CPU of the UUT (Welch's test of the logarithms). {COMPARISONS} such
@@ -74,6 +78,11 @@ class Trial:
         return late and (self.source_wait_ms < LATE_P99_MS or self.source_away_ms > self.source_wait_ms)
 
     @property
+    def slowed(self) -> bool:
+        """Whether its CPUs were slower at arithmetic, which asks nothing of the kernel or of memory."""
+        return all(any(f": {words} took" in reason for words in ARITHMETIC) for reason in self.reasons)
+
+    @property
     def crossed(self) -> bool:
         """Whether others' processes made it wait or late: but for them it hardly waited for its CPU."""
         if self.source_wait_ms is None or self.foreign_ms is None:
@@ -108,7 +117,8 @@ def explained(called: Sequence[Trial], among: int, allowed: float) -> str | None
     stolen = [trial for trial in called if trial.stolen]
     late = [trial for trial in called if not trial.stolen and trial.stopped]
     crossed = [trial for trial in called if trial.crossed and not (trial.stolen or trial.stopped)]
-    left = len(called) - len(stolen) - len(late) - len(crossed)
+    slowed = [trial for trial in called if trial.slowed]
+    left = len(called) - len(stolen) - len(late) - len(crossed) - len(slowed)
     if len(called) <= allowed * among or left > allowed * among:
         return None
     waited_ms = [trial.source_wait_ms for trial in late if trial.source_wait_ms is not None]
@@ -120,7 +130,8 @@ def explained(called: Sequence[Trial], among: int, allowed: float) -> str | None
         f"{len(late)} the source was late although it waited for its CPU for {max(waited_ms, default=0.0):.2f} ms at "
         f"most; it neither ran nor waited for up to {max(away_ms, default=0.0):.1f} ms, which nothing that runs here "
         f"can have taken. In {len(crossed)} others' processes had its CPU for {min(foreign_ms, default=0.0):.1f} to "
-        f"{max(foreign_ms, default=0.0):.1f} ms, all but a moment of its wait. What was said: {reasons}"
+        f"{max(foreign_ms, default=0.0):.1f} ms, all but a moment of its wait. In {len(slowed)} a "
+        f"CPU was slower at the same arithmetic. What was said: {reasons}"
     )
 
 

@@ -31,10 +31,16 @@ def bpf_program(path: Path, section: str, body: str, helpers: str = "") -> Path:
     return path
 
 
-def hold_source(run: str, held_s: float) -> None:
-    """Stop the source's agent for this time or a little longer: it neither runs nor waits for a CPU."""
+def source_of(run: str) -> int:
+    """The process id of the source's agent."""
     owned = owned_processes(run)
     (source, *_) = [detail.pid for detail in reversed(owned) if detail.name == "source"]
+    return source
+
+
+def hold_source(run: str, held_s: float) -> None:
+    """Stop the source's agent for this time or a little longer: it neither runs nor waits for a CPU."""
+    source = source_of(run)
     os.kill(source, signal.SIGSTOP)
     while not _stopped(source):  # a thread within the kernel, or on a CPU that is away itself, stops later
         time.sleep(0.0001)

@@ -192,7 +192,7 @@ def headline(measured: Measured) -> str:
 
 
 def _surroundings(at_s: float) -> Activity:
-    return {"at_s": at_s, "clock_offset_ns": 10**18, "others": {}}
+    return {"at_s": at_s, "clock_offset_ns": 10**18, "others": {}, "throttled_s": {}}
 
 
 def _guest() -> GuestState:

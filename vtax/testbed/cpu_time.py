@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from vtax.machine.cpu import CpuInstant, CpuSeconds, sample_cpus, thread_time
-from vtax.machine.processes import inherited, others, processes
+from vtax.machine.processes import descendants, inherited, others, processes
+from vtax.machine.throttling import throttled_s
 from vtax.platforms import Apart, Guest
 from vtax.testbed.accounts import CONTROLLER, Account
 
@@ -57,11 +58,13 @@ class ForeignProcess(TypedDict):
 
 
 class Activity(TypedDict):
-    """What else goes on at a host: the offset of its clock, and others' processes by id and start time."""
+    """What else goes on at a host: the offset of its clock, others' processes by id and start time, and quotas."""
 
     at_s: float
     clock_offset_ns: int
     others: dict[str, ForeignProcess]
+    throttled_s: dict[str, float]
+    """How long quotas of CPU time held threads of vtax and of guests back, by cgroup (vtax.machine.throttling)."""
 
 
 def threads_of(guests: Mapping[str, Guest]) -> Threads:
@@ -137,6 +140,12 @@ def foreign_processes(guests: Mapping[str, Guest]) -> dict[str, ForeignProcess]:
         for process in others(processes(), os.getpid())
         if process.pid not in own
     }
+
+
+def withheld(guests: Mapping[str, Guest]) -> dict[str, float]:
+    """How long CPU quotas held threads of vtax and of guests back so far, by cgroup."""
+    of_guests = {pid for guest in guests.values() for pid, _ in guest.threads().values()}
+    return throttled_s({os.getpid(), *descendants(os.getpid()), *of_guests})
 
 
 def heirs_of(owned: Mapping[int, Account]) -> dict[int, Account]:

@@ -40,6 +40,7 @@ from vtax.testbed.cpu_time import (
     foreign_processes,
     heirs_of,
     threads_of,
+    withheld,
 )
 from vtax.testbed.end_acts import EndAct
 from vtax.testbed.guest_state import Condition, GuestState
@@ -250,9 +251,13 @@ class Host:
         return GuestState.told(answer, guest.last_words())
 
     def surroundings(self) -> Activity:
-        """What else goes on here: the clock's offset and the CPU time of others' processes, by id and start time."""
-        others = foreign_processes(self._guests)
-        return {"at_s": time.monotonic(), "clock_offset_ns": clock_offset_ns(), "others": others}
+        """What else goes on here: the clock's offset, others' processes by id and start time, and quotas."""
+        return {
+            "at_s": time.monotonic(),
+            "clock_offset_ns": clock_offset_ns(),
+            "others": foreign_processes(self._guests),
+            "throttled_s": withheld(self._guests),
+        }
 
     def last_words(self, name: str) -> str:
         """The last lines of a guest's console or log."""

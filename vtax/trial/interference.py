@@ -1,4 +1,4 @@
-"""What the machine and others on it did to a trial: CPU time stolen and taken, a clock stepped, netfilter set."""
+"""What the machine and others did to a trial: CPU time stolen, taken, withheld; a clock stepped, netfilter set."""
 
 from collections.abc import Collection, Iterator
 
@@ -13,6 +13,8 @@ STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
 """Share of the UUT's CPU time that the machine below took for certain."""
 TAKEN_SUSPECT, TAKEN_INVALID = 0.05, 0.10
 """Share of the UUT's CPU time, or of the far end's, that other processes took."""
+THROTTLED_SUSPECT, THROTTLED_INVALID = 0.01, 0.10
+"""Share of a trial, in time of one CPU, that a quota held threads of vtax or of guests back."""
 CLOCK_STEP_NS = 100_000_000
 """Time of day that moved this far against the monotonic clock was stepped."""
 
@@ -21,6 +23,7 @@ def interference_findings(measured: Observed) -> Iterator[Finding]:
     """Findings on what else went on around a complete trial."""
     yield from _stolen(measured)
     yield from taken_findings(measured, measured.cpu[1]["idle_s"] if measured.cpu else (), "the UUT")
+    yield from _throttled(measured)
     yield from _clock(measured)
     for host in hosts_with_other_netfilter(measured):
         yield (
@@ -81,6 +84,26 @@ def taken_findings(measured: Observed, cpus: Collection[int], whose: str) -> Ite
     most = after["others"][max(taken_s, key=lambda process: taken_s[process])]
     what = f"CPU time taken from {whose} by other processes, most by {most['name']} (process {most['pid']})"
     yield from graded(sum(taken_s.values()) / available_s, TAKEN_SUSPECT, TAKEN_INVALID, what)
+
+
+def throttled_s(measured: Observed) -> dict[str, float]:
+    """Return how long quotas held threads back in a trial, by cgroup; one that is new by its end had held none."""
+    if measured.interference is None:
+        return {}
+    before, after = (activity["throttled_s"] for activity in measured.interference)
+    return {group: held_s - before.get(group, 0.0) for group, held_s in after.items()}
+
+
+def _throttled(measured: Observed) -> Iterator[Finding]:
+    held_s = throttled_s(measured)
+    if measured.interference is None or not held_s:
+        return
+    before, after = measured.interference
+    most = max(held_s, key=lambda group: held_s[group])
+    what = f"threads held back by the CPU quota of cgroup {most}"
+    yield from graded(
+        held_s[most] / (after["at_s"] - before["at_s"]), THROTTLED_SUSPECT, THROTTLED_INVALID, what
+    )
 
 
 def _clock(measured: Observed) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from typing import Literal
 from vtax.keys.traced import TracedKeys
 from vtax.keys.workload import WorkloadKeys
 from vtax.results import Row
+from vtax.trial.interference import throttled_s
 from vtax.trial.observed import Observed
 from vtax.trial.verdict import Judgement
 
@@ -36,6 +37,7 @@ def trial_row(
         "duration_s": duration_s if complete else None,
         "wall_s": measured.wall_s,
         "overhead_s": measured.wall_s - warmup_s - duration_s - drain_s if complete else None,
+        "throttled_s": max(throttled_s(measured).values(), default=0.0) if complete else None,
         "uut_context": judgement.uut_context,
         "verdict": str(judgement.verdict),
         **_traced_columns(cell.workload, judgement),

@@ -20,8 +20,8 @@ COMMANDS = (
     ["export", "A", "--format", "openmetrics"],
 )
 
-WITHOUT_CANARY = "written by an earlier vtax, without canary: read as null or empty"
-"""The results were recorded before there was that table."""
+WITHOUT_CANARY = "written by an earlier vtax, without canary, trials.throttled_s: read as null or empty"
+"""The results were recorded before there was that column, and that table."""
 
 
 def answers(place: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> list[tuple[int, str, str]]:

@@ -134,7 +134,7 @@ def test_its_trial_is_invalid_by_name_and_its_path_is_built_anew(
     measured = make_measured(make_cell())
     before = {GUEST: measured.guests[GUEST][0]}
     path: Any = SimpleNamespace(
-        surroundings=lambda: {"at_s": 0.0, "clock_offset_ns": 10**18, "others": {}},
+        surroundings=lambda: {"at_s": 0.0, "clock_offset_ns": 10**18, "others": {}, "throttled_s": {}},
         owners=lambda: {"threads": {}, "processes": {}},
         neighbours=SimpleNamespace(open=lambda _: None, collect=lambda: measured.beside, close=lambda: None),
         canary=SimpleNamespace(read=list),

@@ -208,6 +208,16 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
         "CPU time taken from the UUT by other processes, most by stress (process 7)",
     ),
     "much taken": (_others(0.3), Verdict.INVALID, "taken from the UUT"),
+    "throttled": (
+        lambda m: m.interference[1].update(throttled_s={"/": 0.01, "/jobs/one": 0.075}),
+        Verdict.SUSPECT,
+        "threads held back by the CPU quota of cgroup /jobs/one: 5.0%",
+    ),
+    "much throttled": (
+        lambda m: m.interference[1].update(throttled_s={"/jobs/one": 3.0}),
+        Verdict.INVALID,
+        "cgroup /jobs/one: 200.0%",
+    ),
     "clock": (
         lambda m: m.interference[1].update(clock_offset_ns=10**18 - 5 * SECOND_NS),
         Verdict.SUSPECT,

@@ -18,6 +18,22 @@ CROSSED = Trial(
     "suspect", [f"source {KEPT_WAITING}: 5.2%", f"{LATE}: 99th percentile 5.0 ms"], 12.9, 0.01, 12.3
 )
 UNTOLD = Trial("suspect", [f"{LATE}: 99th percentile 5.0 ms"], 12.9, 0.01, None)
+SLOWED = Trial(
+    "suspect",
+    [
+        "CPU 0 was slow after the trial: a chain of multiplications took 1.4 times as long as the campaign's median"
+    ],
+    1.6,
+    236.1,
+    0.0,
+)
+SLOW_MEMORY = Trial(
+    "suspect",
+    ["CPU 0 was slow after the trial: a load from memory took 2.1 times as long as the campaign's median"],
+    1.6,
+    236.1,
+    0.0,
+)
 
 
 def test_the_machine_below_is_named_where_it_alone_can_have_been() -> None:
@@ -33,8 +49,14 @@ def test_others_processes_are_named_where_but_for_them_the_source_hardly_waited(
     assert "disturbed 2 of these" in note and "In 2 others' processes had its CPU for 12.3 to 12.3 ms" in note
 
 
+def test_arithmetic_that_took_longer_is_the_machines_doing() -> None:
+    note = explained([SLOWED, SLOWED], 100, 0.01)
+    assert note is not None
+    assert "In 2 a CPU was slower at the same arithmetic" in note
+
+
 def test_what_may_have_come_from_here_is_not_explained_away() -> None:
-    for trial in (WAITED, WAITED_MORE, UNKNOWN, OTHER, UNTOLD):
+    for trial in (WAITED, WAITED_MORE, UNKNOWN, OTHER, UNTOLD, SLOW_MEMORY):
         assert explained([STOPPED, trial, trial], 100, 0.01) is None
         assert explained([STOPPED, STOPPED, trial], 100, 0.01) is not None
 

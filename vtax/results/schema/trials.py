@@ -52,6 +52,12 @@ TRIALS: Final = Table(
         Column("duration_s", DOUBLE, "s", "length of the measurement"),
         Column("wall_s", DOUBLE, "s", "wall time of the whole trial"),
         Column("overhead_s", DOUBLE, "s", "of it, neither warm-up, measurement nor drain"),
+        Column(
+            "throttled_s",
+            DOUBLE,
+            "s",
+            "longest that the CPU quota of a cgroup held threads of vtax or of guests back, on the UUT's machine",
+        ),
         Column("hello_s", DOUBLE, "s", "from the guest's start to its agent's hello"),
         Column(
             "ready_s", DOUBLE, "s", "from the guest's start to a path that carries frames on every stream"

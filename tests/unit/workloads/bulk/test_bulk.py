@@ -285,7 +285,7 @@ def test_a_socket_with_less_than_it_asked_for_is_never_silent() -> None:
 
 def test_cpu_time_taken_from_the_far_guest_counts_against_the_trial() -> None:
     measured = streamed(1, placement="inter-host")
-    idle = {"at_s": 0.0, "clock_offset_ns": 0, "others": {}}
+    idle = {"at_s": 0.0, "clock_offset_ns": 0, "others": {}, "throttled_s": {}}
     other = {"name": "rustc", "pid": 7, "cpu": 0, "cpu_s": 0.08}
     measured.observed.interference = (idle, {**idle, "at_s": 1.0, "others": {"7.1": other}})
     assert measured.judgement().verdict is Verdict.VALID

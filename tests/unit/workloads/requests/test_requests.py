@@ -240,7 +240,7 @@ def test_nothing_answered_is_a_result() -> None:
 def test_cpu_time_taken_from_who_asks_counts_against_the_trial() -> None:
     measured = exchanged()
     measured.far_cpus = {0}
-    idle = {"at_s": 0.0, "clock_offset_ns": 0, "others": {}}
+    idle = {"at_s": 0.0, "clock_offset_ns": 0, "others": {}, "throttled_s": {}}
     other = {"name": "rustc", "pid": 7, "cpu": 0, "cpu_s": 0.08}
     measured.observed.interference = (idle, {**idle, "at_s": 1.0, "others": {"7.1": other}})
     assert measured.judgement().reasons == (
