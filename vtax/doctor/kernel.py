@@ -15,10 +15,10 @@ CPUFREQ: Final = "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
 
 @dataclass(frozen=True)
 class Facility:
-    """Files below the root that show whether it is at work; `harm` says what it does to trials then."""
+    """Files below the root, as a pattern, show whether it is at work; `harm` says what it does to trials then."""
 
     subject: str
-    files: tuple[str, ...]
+    files: str
     harms: Callable[[str], bool]
     harm: str
     fix: str
@@ -29,42 +29,42 @@ def facilities() -> tuple[Facility, ...]:
     return (
         Facility(
             "clock rate",
-            (CPUFREQ,),
+            CPUFREQ,
             lambda governor: governor != "performance",
             "the governor changes the clock rate with the load",
             set_kernel("performance", f"/{CPUFREQ}"),
         ),
         Facility(
             "turbo",
-            ("sys/devices/system/cpu/cpufreq/boost",),
+            "sys/devices/system/cpu/cpufreq/boost",
             lambda boost: boost == "1",
             "CPUs are faster while others idle",
             set_kernel("0", "/sys/devices/system/cpu/cpufreq/boost"),
         ),
         Facility(
             "turbo (Intel)",
-            ("sys/devices/system/cpu/intel_pstate/no_turbo",),
+            "sys/devices/system/cpu/intel_pstate/no_turbo",
             lambda no_turbo: no_turbo == "0",
             "CPUs are faster while others idle",
             set_kernel("1", "/sys/devices/system/cpu/intel_pstate/no_turbo"),
         ),
         Facility(
             "same-page merging",
-            ("sys/kernel/mm/ksm/run",),
+            "sys/kernel/mm/ksm/run",
             lambda run: run == "1",
             "ksmd compares pages of guests, on any CPU",
             set_kernel("0", "/sys/kernel/mm/ksm/run"),
         ),
         Facility(
             "NUMA balancing",
-            ("proc/sys/kernel/numa_balancing",),
+            "proc/sys/kernel/numa_balancing",
             lambda balancing: balancing != "0",
             "the kernel moves pages between nodes, and has processes fault for it",
             set_kernel("0", "/proc/sys/kernel/numa_balancing"),
         ),
         Facility(
             "interrupt balancing",
-            ("proc/[0-9]*/comm",),
+            "proc/[0-9]*/comm",
             lambda name: name == "irqbalance",
             "irqbalance moves interrupts of NICs from CPU to CPU",
             stop_service("irqbalance"),
@@ -85,7 +85,6 @@ def kernel_checks(root: Path = ROOT) -> list[Check]:
 
 def _contents(facility: Facility, root: Path) -> Iterator[str]:
     """Content of each of its files that can be read; a process may be gone by then."""
-    for pattern in facility.files:
-        for file in sorted(root.glob(pattern)):
-            with suppress(OSError):
-                yield file.read_text(errors="replace").strip()
+    for file in sorted(root.glob(facility.files)):
+        with suppress(OSError):
+            yield file.read_text(errors="replace").strip()

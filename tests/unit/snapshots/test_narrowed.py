@@ -20,7 +20,7 @@ COMMANDS = (
     ["export", "A", "--format", "openmetrics"],
 )
 
-WITHOUT_CANARY = "written by an earlier vtax, without canary, trials.throttled_s: read as null or empty"
+LACKING = "written by an earlier vtax, without canary, trials.throttled_s: read as null or empty"
 """The results were recorded before there was that column, and that table."""
 
 
@@ -49,7 +49,7 @@ def test_only_what_the_kind_records_is_there(kind: str, tmp_path: Path) -> None:
     unpack(kind, tmp_path)
     narrow(tmp_path / kind)
     result = Result.open(tmp_path / kind)
-    assert (result.notes, result.damaged) == ([WITHOUT_CANARY], [])
+    assert (result.notes, result.damaged) == ([LACKING], [])
     shared = {column.name for column in (*TRIALS.columns, *factor_columns(result.campaign))}
     own = [name for name in result.tables["trials"].schema.names if name not in shared]
     assert own == [column["name"] for column in result.campaign["columns"]]
