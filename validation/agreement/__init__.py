@@ -32,7 +32,8 @@ and lets 1% be overtaken. tcpdump captures at the source and at that place, behi
 frames before a capture on its own interface would see them. tshark decodes the capture; counts come out of the
 frames' sequence numbers. Its delay ends where the frame leaves the unit under test, vtax's one link later.
 
-*iperf3* (`-u`) alternates with vtax's trials, {REPEATS} of each, 1% planted to be lost.
+*iperf3* (`-u`) alternates with vtax's trials, {REPEATS} of each, 1% planted to be lost. Shorter frames are spared:
+iperf3 waits without end for the first datagram, by which its ends meet.
 
 *sockperf* and *ping* see round trips, {ROUND_TRIPS_PER_S:,} a second, and with them the end hosts: sockets, wake-ups,
 the far end's answer. tcpdump captures these round trips at both ends' interfaces; request and answer are paired by

@@ -18,7 +18,7 @@ DETOUR, DETOUR_END = "detour", "detour-end"
 
 @dataclass(frozen=True)
 class Planted:
-    """Of 10,000 UDP frames: how many are lost, sent twice, and overtaken."""
+    """Of 10,000 UDP frames of a load: how many are lost, sent twice, and overtaken."""
 
     lost: int = 0
     twice: int = 0
@@ -27,10 +27,11 @@ class Planted:
 
 @contextlib.contextmanager
 def planted(namespace: Namespace, what: Planted, frame_bytes: int, directory: Path) -> Iterator[None]:
-    """Have it happen at `out0` of the UUT's namespace while the block lasts."""
+    """Have it happen to frames so long, or longer, at `out0` of the UUT's namespace while the block lasts."""
     leave, detour = namespace.netlink(_lay_detour)
     program = directory / "plant.o"
     constants = {
+        "FRAME_BYTES": frame_bytes,
         "LOST": what.lost,
         "TWICE": what.twice,
         "LATE": what.late,

@@ -1,0 +1,55 @@
+"""What the validation plants on frames happens to those of the load, and to no others."""
+
+import socket
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from validation.agreement.plant import LEAVE, Planted, planted
+from vtax.machine.namespace import Namespace
+
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
+
+FRAME_BYTES = 128
+HEADER_BYTES = 42
+NEAR, FAR, PORT = "198.18.0.1", "198.18.0.2", 9
+
+
+@pytest.fixture
+def uut() -> Iterator[Namespace]:
+    """A namespace whose `out0` leads to an address in another one."""
+    tag = uuid.uuid4().hex[:6]
+    near, far = (Namespace(f"vtax-test-{tag}-{end}") for end in ("uut", "sink"))
+    try:
+        near.create()
+        far.create()
+        pair = ["type", "veth", "peer", "name", "snk0", "netns", far.name]
+        subprocess.run(["ip", "-n", near.name, "link", "add", LEAVE, *pair], check=True)
+        for end, interface, address in ((near, LEAVE, NEAR), (far, "snk0", FAR)):
+            subprocess.run(
+                ["ip", "-n", end.name, "addr", "add", f"{address}/24", "dev", interface], check=True
+            )
+            subprocess.run(["ip", "-n", end.name, "link", "set", interface, "up"], check=True)
+        yield near
+    finally:
+        near.remove()
+        far.remove()
+
+
+def test_iperf3s_ends_meet_although_all_of_its_load_is_lost(uut: Namespace, tmp_path: Path) -> None:
+    """A datagram of four bytes comes through, and none of the load that was sent before it."""
+    far = Namespace(uut.name.replace("uut", "sink"))
+    with (
+        far.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as receiver,
+        uut.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
+        planted(uut, Planted(lost=10_000), FRAME_BYTES, tmp_path),
+    ):
+        receiver.bind((FAR, PORT))
+        receiver.settimeout(10)
+        for _ in range(20):
+            sender.sendto(bytes(FRAME_BYTES - HEADER_BYTES), (FAR, PORT))
+        sender.sendto(b"6789", (FAR, PORT))
+        assert receiver.recv(2048) == b"6789"
