@@ -73,7 +73,7 @@ TESTED := not soak and not dist and not cluster and not hosts
 MEASURED = $(BIN)/python -m pytest tests/system -m "measures and $(TESTED)" $(call rooms,1)
 test: install-dev packages-run packages-test
 	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-python test-agent
-	$(BIN)/python -m pytest -m "not measures and $(TESTED)" $(call rooms,4)
+	$(BIN)/python -m pytest -m "not measures and $(TESTED)" $(call rooms,5)
 	$(MEASURED) || $(MEASURED) --last-failed --last-failed-no-failures none
 
 test-platforms: install-dev runsc packages-run packages-test

@@ -1,6 +1,6 @@
 """A plugin for runs whose workers have rooms: shows that the machine around them is the same afterwards.
 
-pytest -p tests.helpers.rooms --tx '4*popen//python=tests/helpers/room' --dist loadfile -m system
+pytest -p tests.helpers.rooms --tx '5*popen//python=tests/helpers/room' --dist loadfile -m system
 """
 
 import os
@@ -16,6 +16,18 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Takes the machine's footprint, before there is a room."""
     if ROOM not in os.environ:
         session.config.stash[BEFORE] = footprint()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begins with the tests that may take longest, so that no worker is left alone with one of them."""
+    items.sort(key=_limit_s, reverse=True)
+
+
+def _limit_s(item: pytest.Item) -> float:
+    """The time limit that a test has of its own; 0 for all others."""
+    own = item.get_closest_marker("timeout")
+    return float(own.args[0]) if own else 0.0
 
 
 @pytest.hookimpl(trylast=True)

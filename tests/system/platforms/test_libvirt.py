@@ -48,6 +48,7 @@ def config(domain: str | Path, **keys: str) -> libvirt.Config:
 class TestCampaign:
     """The domain as of OpenStack forwards in test_attached.py; that of network functions wants 8 GB in huge pages."""
 
+    @pytest.mark.measures
     def test_every_domain_forwards_frames(self, domain: str, scenario: Path, tmp_path: Path) -> None:
         path = tmp_path / f"{domain}.xml"
         content = (DOMAINS / path.name).read_text()
