@@ -30,10 +30,10 @@ class Loss(Part):
     """The quantity, whose unit ends its name."""
     lost: Estimate
     """Amount by which the cell is worse than its reference, in the quantity's unit."""
-    measured: float
-    """Mean of the cell, in the quantity's unit."""
-    reference: float
-    """Mean of the reference, in the quantity's unit."""
+    measured: Estimate
+    """Mean of the cell over the blocks that both have, in the quantity's unit."""
+    reference: Estimate
+    """Mean of the reference over these blocks, in the quantity's unit."""
 
 
 class Cause(Part):

@@ -51,7 +51,12 @@ def test_the_document_of_the_command_is_that_of_show(
     assert document == json.loads(json.dumps(as_json(result)["diagnosis"]))
     hogged = document["findings"][1]
     assert (hogged["cell"], hogged["reference"]) == (HOGGED.cell, BUSY_RAW.cell)
-    assert hogged["losses"][0]["quantity"] == "received_mbps"
+    (loss,) = hogged["losses"]
+    assert loss["quantity"] == "received_mbps"
+    sides = loss["measured"], loss["reference"]
+    assert [side["n"] for side in sides] == [4, 4]
+    assert all(side["low"] <= side["value"] <= side["high"] for side in sides)
+    assert sides[1]["value"] - sides[0]["value"] == pytest.approx(loss["lost"]["value"])
     cause = hogged["causes"][0]
     assert (cause["kind"], cause["unit"]) == ("taken", "%")
     assert cause["account"] == {"domain": "host", "guest": None, "component": "foreign"}

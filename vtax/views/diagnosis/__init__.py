@@ -41,8 +41,8 @@ class Loss:
 
     quantity: str
     lost: Estimate
-    measured: float
-    reference: float
+    measured: Estimate
+    reference: Estimate
 
 
 @dataclass(frozen=True)

@@ -66,8 +66,8 @@ def _loss(loss: Loss) -> documents.Loss:
     return documents.Loss(
         quantity=loss.quantity,
         lost=estimate_document(loss.lost),
-        measured=loss.measured,
-        reference=loss.reference,
+        measured=estimate_document(loss.measured),
+        reference=estimate_document(loss.reference),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,8 +26,8 @@ class Effect:
 
     quantity: Lost
     lost: Estimate
-    measured: float
-    reference: float
+    measured: Estimate
+    reference: Estimate
     by_block: ByBlock
 
 
@@ -53,7 +53,8 @@ def find_effects(pairs: Sequence[Pair], diagnosed: Diagnosed) -> tuple[list[Affe
     found: dict[int, list[Effect]] = {}
     for (pair, quantity, loss), interval in zip(known, picked.intervals, strict=True):
         if interval is not None and interval.mean > 0:
-            found.setdefault(id(pair), []).append(_effect(pair, quantity, loss, interval))
+            effect = _effect(pair, quantity, loss, interval, picked.confidence)
+            found.setdefault(id(pair), []).append(effect)
     affected = [Affected(pair, tuple(found[id(pair)])) for pair in pairs if id(pair) in found]
     return affected, picked.confidence
 
@@ -88,7 +89,15 @@ def _loss(pair: Pair, quantity: Lost) -> dict[int, float]:
     return more if quantity.is_time else {block: -value for block, value in more.items()}
 
 
-def _effect(pair: Pair, quantity: Lost, loss: ByBlock, interval: Interval) -> Effect:
-    sides = (side.by_block(of(quantity)) for side in (pair.cell, pair.reference))
-    measured, reference = (sum(side[block] for block in loss) / len(loss) for side in sides)
+def _effect(pair: Pair, quantity: Lost, loss: ByBlock, interval: Interval, confidence: float) -> Effect:
+    measured, reference = (
+        _mean(side, quantity, loss.keys(), confidence) for side in (pair.cell, pair.reference)
+    )
     return Effect(quantity, estimate(interval, left_out(pair)), measured, reference, loss)
+
+
+def _mean(side: CellEvidence, quantity: Lost, blocks: Collection[int], confidence: float) -> Estimate:
+    """The mean of a quantity over these blocks, all of which have it."""
+    values = side.by_block(of(quantity))
+    interval = interval_of({block: values[block] for block in blocks}, side)(confidence)
+    return estimate(interval, side.invalid / side.recorded)

@@ -65,9 +65,10 @@ def account_words(account: Account) -> str:
 def _lost(effect: Effect, pair: Pair) -> str:
     quantity, lost = effect.quantity, effect.lost
     unit = "%" if quantity.unit.startswith("%") else f" {quantity.unit}"
+    measured = quantity.form(effect.measured.value)
     compared = "more" if quantity.is_time else "less"
     return (
-        f"{quantity.verb} {quantity.form(effect.measured)}{unit}{_of_what(quantity)}, {quantity.form(lost.value)} "
+        f"{quantity.verb} {measured}{unit}{_of_what(quantity)}, {quantity.form(lost.value)} "
         f"{compared} than {_against(pair)} ({numbers.interval(lost, quantity.form)}, n = {lost.n})"
     )
 
