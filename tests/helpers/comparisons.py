@@ -8,7 +8,7 @@ from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import Made, blocks
 from vtax.cli import main
 from vtax.results import Result
-from vtax.views.compare import Comparison, Verdict, compare, read_side
+from vtax.views.compare import ChangeVerdict, Comparison, compare, read_side
 
 STEADY = [100.0, 100.4, 99.7, 100.2, 99.9]
 
@@ -42,7 +42,7 @@ def gate(a: Result, b: Result, rules: str, *options: str) -> int:
     return main(["compare", str(a.directory), str(b.directory), "--fail-on", rules, *options])
 
 
-def verdicts(compared: Comparison, metric: str) -> dict[str, Verdict]:
+def verdicts(compared: Comparison, metric: str) -> dict[str, ChangeVerdict]:
     return {
         change.cell.split()[0].removeprefix("platform="): change.verdict
         for change in compared.changes

@@ -47,7 +47,7 @@ _DASHED = "Dashed: emulated CPU."
 _LIMITED = "Hollow: generator-limited; a higher load might show more."
 
 
-class Measured(Protocol):
+class Plotted(Protocol):
     """What every row of view data has."""
 
     @property
@@ -63,7 +63,7 @@ class Measured(Protocol):
         """The key of its cell."""
 
 
-Row = TypeVar("Row", bound=Measured)
+Row = TypeVar("Row", bound=Plotted)
 Draw = Callable[[str, Style, Sequence[Point], Quantity], Trace]
 
 
@@ -238,7 +238,7 @@ def _fewest_streams(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if _streams(row) == fewest]
 
 
-def _streams(row: Measured) -> int:
+def _streams(row: Plotted) -> int:
     return frame_levels(row.setting).streams
 
 
@@ -289,6 +289,6 @@ def _load_axis(rows: Iterable[Throughput | DelayPercentile]) -> dict[str, JsonVa
     return {"type": "category", "categoryorder": "array", "categoryarray": [*labels]}
 
 
-def _present(summary: Summary, rows: Iterable[Measured]) -> tuple[str, ...]:
+def _present(summary: Summary, rows: Iterable[Plotted]) -> tuple[str, ...]:
     measured = {row.platform for row in rows}
     return tuple(platform.name for platform in summary.platforms if platform.name in measured)

@@ -67,7 +67,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCell:
     """A cell's values of each metric by name, one a repetition that has it; `blocks` counts the usable ones.
 
     `steps` are the widths of the steps that values come in, in the metric's unit, of metrics that record them.
@@ -102,7 +102,7 @@ def metrics_of(result: Result) -> tuple[Metric, ...]:
     return METRICS[workload_kind(result)]
 
 
-def read_measured(result: Result) -> dict[Key, Measured]:
+def read_measured(result: Result) -> dict[Key, MeasuredCell]:
     """Return every cell with a usable trial; repetitions without a value are left out of its lists."""
     if _searched(result):
         return {(row.cell, row.uut_context): _found(row) for row in result.read(_SEARCHED, _Goal)}
@@ -122,9 +122,9 @@ def _searched(result: Result) -> bool:
     return bool(result.scenario.get("search"))
 
 
-def _found(goal: _Goal) -> Measured:
+def _found(goal: _Goal) -> MeasuredCell:
     limits = [_OF_MARK.get(mark, Limit.OFFERED) for mark in goal.bounded_by or ()]
-    return Measured(
+    return MeasuredCell(
         goal.cell,
         goal.uut_context,
         goal.platform,
@@ -135,9 +135,9 @@ def _found(goal: _Goal) -> Measured:
     )
 
 
-def _measured(cell: Cell, metrics: Sequence[Metric]) -> Measured:
+def _measured(cell: Cell, metrics: Sequence[Metric]) -> MeasuredCell:
     steps = {metric.name: cell.values(metric.step_column) for metric in metrics if metric.step_column}
-    return Measured(
+    return MeasuredCell(
         cell.key,
         cell.uut_context,
         cell.platform,

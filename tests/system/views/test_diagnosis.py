@@ -19,7 +19,7 @@ from vtax.testbed.host import Host
 from vtax.testbed.layout import cpu_layout
 from vtax.views import diagnosis_of
 from vtax.views.diagnosis import Finding
-from vtax.views.diagnosis.candidate import Kind
+from vtax.views.diagnosis.candidate import CauseKind
 from vtax.views.diagnosis.ranking import Cause
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
@@ -89,22 +89,22 @@ def test_a_hog_on_the_guests_cpu(hog: int, monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(Host, "counters", hogged)
     (finding,) = findings(tmp_path, platform="[raw, container]", intended_mbps="[max]", repetitions=5)
     cause = first(finding)
-    assert (cause.kind, cause.account) == (Kind.TAKEN, ("host", None, "foreign")), finding.text
+    assert (cause.kind, cause.account) == (CauseKind.TAKEN, ("host", None, "foreign")), finding.text
 
 
 @pytest.mark.measures
 def test_a_capped_port(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """That of the unit under test to the sink, while a container is there."""
-    start = container.Kind.start
+    start = container.CauseKind.start
 
-    def capped(self: container.Kind, plan: GuestPlan) -> container.ContainerGuest:
+    def capped(self: container.CauseKind, plan: GuestPlan) -> container.ContainerGuest:
         within(plan.host.name, "tc qdisc replace dev out0 root tbf rate 1mbit burst 2kb limit 4kb")
         return start(self, plan)
 
-    monkeypatch.setattr(container.Kind, "start", capped)
+    monkeypatch.setattr(container.CauseKind, "start", capped)
     (finding,) = findings(tmp_path, platform="[raw, container]", intended_mbps="[5]", repetitions=4)
     cause = first(finding)
-    assert (cause.kind, cause.hop) == (Kind.DROPPED, "UUT egress"), finding.text
+    assert (cause.kind, cause.hop) == (CauseKind.DROPPED, "UUT egress"), finding.text
     assert cause.reason == "queue full (dropped_queue of out0)"
     assert (cause.explains or 0) > 0.9
 
@@ -121,6 +121,6 @@ def test_a_short_queue_and_a_slow_guest(tmp_path: Path) -> None:
     for queue, finding in by_queue.items():
         assert finding.reference.endswith("egress_qdisc=default")
         cause = first(finding)
-        assert (cause.kind, cause.hop) == (Kind.DROPPED, "guest egress"), finding.text
+        assert (cause.kind, cause.hop) == (CauseKind.DROPPED, "guest egress"), finding.text
         assert (cause.reason or "").startswith(f"dropped by {queue} (dropped_queue of the guest's")
         assert (cause.explains or 0) > 0.9

@@ -27,7 +27,7 @@ from vtax.model.table import Entry, Table, interval_of, text_of
 from vtax.results import Result
 from vtax.views.claims.checks import AnyCheck, Ratio
 from vtax.views.claims.checks import Bound as BoundCheck
-from vtax.views.claims.judge import Verdict, judge
+from vtax.views.claims.judge import ClaimVerdict, judge
 from vtax.views.claims.readings import read_samples
 from vtax.views.claims.table import effect_number
 from vtax.views.efficiency import Efficiency
@@ -252,8 +252,8 @@ def test_the_algebra_in_a_table_a_sentence_and_a_claim(
         above = Ratio(kind="ratio", metric=metric, at=at, over={"platform": "raw"}, above=0.4)
         verdicts = [verdict(test, samples[metric]) for test in (below, above)]
         assert verdicts == [
-            Verdict.HOLDS if bound in (EXACT, AT_MOST) else Verdict.UNDECIDED,
-            Verdict.HOLDS if bound in (EXACT, AT_LEAST) else Verdict.UNDECIDED,
+            ClaimVerdict.HOLDS if bound in (EXACT, AT_MOST) else ClaimVerdict.UNDECIDED,
+            ClaimVerdict.HOLDS if bound in (EXACT, AT_LEAST) else ClaimVerdict.UNDECIDED,
         ]
         judged = judge(below, "container", False, samples[metric])
         assert judged.decisive is not None
@@ -262,7 +262,7 @@ def test_the_algebra_in_a_table_a_sentence_and_a_claim(
         assert shown.text[:1] == {EXACT: "0", AT_MOST: "≤", AT_LEAST: "≥", WITHHELD: "w"}[bound]
 
 
-def verdict(test: AnyCheck, samples: Sequence[Any], platform: str = "container") -> Verdict:
+def verdict(test: AnyCheck, samples: Sequence[Any], platform: str = "container") -> ClaimVerdict:
     return judge(test, platform, False, samples).verdict
 
 
@@ -301,7 +301,7 @@ def test_loss_and_cpu_are_bounds_where_that_trials_source_could_do_no_more(tmp_p
         beside_other = other.ratio(raw)
         assert beside_other is not None and beside_other.bound is EXACT
     cpu = BoundCheck(kind="bound", metric="host_percent", below=90)
-    assert verdict(cpu, samples["host_percent"], "container") is Verdict.UNDECIDED
+    assert verdict(cpu, samples["host_percent"], "container") is ClaimVerdict.UNDECIDED
 
 
 def test_interference_follows_the_same_algebra(tmp_path: Path) -> None:

@@ -15,19 +15,19 @@ from tests.helpers.results.forwarding import Made, blocks
 from tests.helpers.results.papers import HARMED, LOST, STEADY, beside, forwarded
 from tests.helpers.results.requests import MadeResponses
 from tests.helpers.results.traced import MadeTrace
-from vtax.views.claims import Verdict, counts, judge_results
+from vtax.views.claims import ClaimVerdict, counts, judge_results
 from vtax.views.claims.checks import Bound, Ratio, Trend
 from vtax.views.claims.judge import judge, verdict_of
 from vtax.views.claims.sample import Sample
 
-HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
+HOLDS, FAILS, UNDECIDED = ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED
 
 
 NOISY = [100.0, 700.0, 250.0, 600.0, 300.0]
 
 
 @pytest.mark.parametrize(("rates", "verdict"), [(HARMED, HOLDS), (STEADY, FAILS), (NOISY, UNDECIDED)])
-def test_a_ratio(rates: list[float], verdict: Verdict, tmp_path: Path) -> None:
+def test_a_ratio(rates: list[float], verdict: ClaimVerdict, tmp_path: Path) -> None:
     result = forwarded(tmp_path / "r", beside("idle", STEADY), beside("forward", rates))
     found = judged(result, "small-frames-beside-harm")["container"]
     assert found.verdict is verdict
@@ -44,7 +44,7 @@ SLOWER, FASTER = [120.0, 121.0, 119.0, 120.5], [80.0, 81.0, 79.0, 80.5]
 @pytest.mark.parametrize(
     ("times_us", "verdict"), [(SLOWER, HOLDS), (FASTER, FAILS), ([50.0, 150.0, 90.0, 130.0], UNDECIDED)]
 )
-def test_a_difference(times_us: list[float], verdict: Verdict, tmp_path: Path) -> None:
+def test_a_difference(times_us: list[float], verdict: ClaimVerdict, tmp_path: Path) -> None:
     trials = [
         MadeResponses(block, time_us, platform=platform)
         for platform, times in (("raw", [100.0, 100.5, 99.5, 100.2]), ("container", times_us))
@@ -70,7 +70,7 @@ def test_a_difference(times_us: list[float], verdict: Verdict, tmp_path: Path) -
         ([[450, 450], [800, 100], [450, 452]], UNDECIDED),
     ],
 )
-def test_a_bound(goodputs: list[list[float]], verdict: Verdict, tmp_path: Path) -> None:
+def test_a_bound(goodputs: list[list[float]], verdict: ClaimVerdict, tmp_path: Path) -> None:
     trials = bulk_blocks(goodputs, platform="container")
     found = judged(make(tmp_path / "r", trials, scenario=of("anhalt2009", "sending")), "senders-share-fairly")
     assert found["container"].verdict is verdict
@@ -79,7 +79,7 @@ def test_a_bound(goodputs: list[list[float]], verdict: Verdict, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("switch_us", "verdict"), [([900, 1000, 950], HOLDS), ([9, 10, 11], FAILS), ([1000, 10, 1000], UNDECIDED)]
 )
-def test_a_share_of_packets(switch_us: list[float], verdict: Verdict, tmp_path: Path) -> None:
+def test_a_share_of_packets(switch_us: list[float], verdict: ClaimVerdict, tmp_path: Path) -> None:
     trials = [MadeTrace(block, each, guests=4) for block, each in enumerate(switch_us)]
     result = make(tmp_path / "r", trials, scenario=of("oljira2016", "breakdown-co-located"))
     assert judged(result, "four-guests-hold-most-packets-long")["container"].verdict is verdict
@@ -97,7 +97,7 @@ def test_an_emulated_cpu_is_said_and_never_compared_with_the_bare_host(tmp_path:
     alone = judged(result, "short-requests-between-hosts-are-quick")["qemu-virtio"]
     assert (alone.verdict, alone.told) == (FAILS, "does not hold, emulated CPU")
     beside_raw = judged(result, "guests-answer-later-than-hosts")["qemu-virtio"]
-    assert beside_raw.verdict is Verdict.UNMEASURED
+    assert beside_raw.verdict is ClaimVerdict.UNMEASURED
     assert beside_raw.missing == ("an emulated CPU is compared only with emulated ones",)
 
 
@@ -195,11 +195,11 @@ def test_one_repetition_decides_nothing(tmp_path: Path) -> None:
 
 def test_what_no_cell_tells_was_not_measured(tmp_path: Path) -> None:
     result = forwarded(tmp_path / "r", beside("idle", STEADY))
-    assert judged(result, "small-frames-beside-harm")["container"].verdict is Verdict.UNMEASURED
+    assert judged(result, "small-frames-beside-harm")["container"].verdict is ClaimVerdict.UNMEASURED
     claims = judge_results([result])
     (other,) = [each for each in claims.judged if each.claim.name == "idle-neighbour-costs-nothing"]
     assert (other.result, other.judgements) == (None, ())
-    assert counts(claims.judged, emulated=False)[Verdict.UNMEASURED] == len(claims.judged)
+    assert counts(claims.judged, emulated=False)[ClaimVerdict.UNMEASURED] == len(claims.judged)
 
 
 BOUNDS = st.floats(-1e6, 1e6)
@@ -251,7 +251,7 @@ def test_a_claim_on_its_edge_seldom_holds() -> None:
     rng = np.random.default_rng(7)
     rises = Trend(kind="trend", metric="goodput_mbps", factor="guests", levels=[1, 2, 4], above=1)
     edge = Bound(kind="bound", metric="goodput_mbps", above=100)
-    told: list[Verdict] = []
+    told: list[ClaimVerdict] = []
     for _ in range(500):
         samples = [sample(rng.normal(100, 2, 5).tolist(), guests=guests) for guests in ("1", "2", "4")]
         told.append(judge(rises, "container", False, samples).verdict)

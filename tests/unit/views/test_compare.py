@@ -26,7 +26,7 @@ from vtax.cli import main
 from vtax.documents.schema import document_schema
 from vtax.inputs import InputError
 from vtax.results import Result
-from vtax.views.compare import Verdict
+from vtax.views.compare import ChangeVerdict
 from vtax.views.compare.document import comparison_document
 from vtax.views.compare.junit import comparison_junit
 from vtax.views.compare.markdown import comparison_markdown
@@ -43,10 +43,12 @@ def regressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]
 
 def test_a_tenth_is_found_where_it_is(regressed: tuple[Result, Result]) -> None:
     compared = compare_results(*regressed, within=0.05)
-    assert verdicts(compared, "throughput") == {"raw": Verdict.SAME, "container": Verdict.WORSE}
-    assert verdicts(compared, "latency_p50") == {"raw": Verdict.SAME, "container": Verdict.SAME}
+    assert verdicts(compared, "throughput") == {"raw": ChangeVerdict.SAME, "container": ChangeVerdict.WORSE}
+    assert verdicts(compared, "latency_p50") == {"raw": ChangeVerdict.SAME, "container": ChangeVerdict.SAME}
     found = next(
-        change for change in compared.changes if change.verdict is Verdict.WORSE and not change.metric.points
+        change
+        for change in compared.changes
+        if change.verdict is ChangeVerdict.WORSE and not change.metric.points
     )
     assert found.change is not None and found.change.n == 10
     assert found.change.low is not None and found.change.low < -0.1 < (found.change.high or 0)
@@ -57,13 +59,13 @@ def test_a_tenth_is_found_among_many_where_no_repetition_differs_from_another(tm
     before = made(tmp_path / "a", {name: [100.0] * 3 for name in names})
     after = made(tmp_path / "b", {name: [90.0 if name == names[0] else 100.0] * 3 for name in names})
     found = verdicts(compare_results(before, after, within=0.05), "throughput")
-    assert found == {name: Verdict.WORSE if name == names[0] else Verdict.SAME for name in names}
+    assert found == {name: ChangeVerdict.WORSE if name == names[0] else ChangeVerdict.SAME for name in names}
 
 
 def test_the_other_way_round_it_is_better(regressed: tuple[Result, Result]) -> None:
     compared = compare_results(*reversed(regressed), within=0.05)
-    assert verdicts(compared, "throughput")["container"] is Verdict.BETTER
-    assert verdicts(compared, "loss")["container"] is Verdict.BETTER
+    assert verdicts(compared, "throughput")["container"] is ChangeVerdict.BETTER
+    assert verdicts(compared, "loss")["container"] is ChangeVerdict.BETTER
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_too_little_is_said_to_be(rates: list[float], note: str, tmp_path: Path)
     before, after = made(tmp_path / "a", {"raw": STEADY}), made(tmp_path / "b", {"raw": rates})
     compared = compare_results(before, after, within=0.05)
     found = next(change for change in compared.changes if change.metric.name == "throughput")
-    assert (found.verdict, found.note) == (Verdict.UNKNOWN, note)
+    assert (found.verdict, found.note) == (ChangeVerdict.UNKNOWN, note)
 
 
 def test_a_quantile_that_a_repetition_has_lost_is_withheld(tmp_path: Path) -> None:
@@ -82,7 +84,10 @@ def test_a_quantile_that_a_repetition_has_lost_is_withheld(tmp_path: Path) -> No
     trials = [Made("raw", block, delay_ns=9_000 if block else None) for block in range(4)]
     compared = compare_results(before, make(tmp_path / "b", trials), within=0.05)
     found = next(change for change in compared.changes if change.metric.name == "latency_p50")
-    assert (found.verdict, found.note) == (Verdict.UNKNOWN, "1 of 4 repetitions of B have no such quantile")
+    assert (found.verdict, found.note) == (
+        ChangeVerdict.UNKNOWN,
+        "1 of 4 repetitions of B have no such quantile",
+    )
 
 
 def test_a_campaign_against_itself_finds_nothing(tmp_path: Path) -> None:
@@ -96,7 +101,7 @@ def test_a_campaign_against_itself_finds_nothing(tmp_path: Path) -> None:
     sides = [make_result(tmp_path / str(seed), **grid, repetitions=4, seed=seed) for seed in (1, 2)]
     compared = compare_results(*(Result.open(side) for side in sides), within=0.0)
     assert len(compared.changes) == 20
-    assert compared.counts[Verdict.WORSE] + compared.counts[Verdict.BETTER] == 0
+    assert compared.counts[ChangeVerdict.WORSE] + compared.counts[ChangeVerdict.BETTER] == 0
 
 
 def test_cells_of_one_side_alone_are_named(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tests.helpers.results.forwarding import Made
 from vtax.cli import main
 from vtax.results import Result
 from vtax.statistics import Change, Interval
-from vtax.views.compare import Outcome, Verdict, compare, parse_rules
+from vtax.views.compare import ChangeVerdict, Outcome, compare, parse_rules
 from vtax.views.compare.rules import judge
 from vtax.views.compare.side import Side
 
@@ -68,24 +68,42 @@ LOW, HIGH = [60.0, 60.3, 59.8, 60.1, 59.9], STEADY
 @pytest.mark.parametrize(
     ("before", "after", "ends", "verdict", "outcome"),
     [
-        (("backpressured", HIGH), ("backpressured", LOW), (True, True), Verdict.WORSE, Outcome.BROKEN),
-        (("generator-limited", HIGH), ("backpressured", LOW), (False, True), Verdict.WORSE, Outcome.BROKEN),
+        (("backpressured", HIGH), ("backpressured", LOW), (True, True), ChangeVerdict.WORSE, Outcome.BROKEN),
+        (
+            ("generator-limited", HIGH),
+            ("backpressured", LOW),
+            (False, True),
+            ChangeVerdict.WORSE,
+            Outcome.BROKEN,
+        ),
         (
             ("backpressured", HIGH),
             ("generator-limited", LOW),
             (True, False),
-            Verdict.UNKNOWN,
+            ChangeVerdict.UNKNOWN,
             Outcome.UNDECIDED,
         ),
-        (("backpressured", LOW), ("generator-limited", HIGH), (True, False), Verdict.BETTER, Outcome.PASSED),
+        (
+            ("backpressured", LOW),
+            ("generator-limited", HIGH),
+            (True, False),
+            ChangeVerdict.BETTER,
+            Outcome.PASSED,
+        ),
         (
             ("generator-limited", LOW),
             ("backpressured", HIGH),
             (False, True),
-            Verdict.UNKNOWN,
+            ChangeVerdict.UNKNOWN,
             Outcome.UNDECIDED,
         ),
-        (("backpressured", HIGH), ("link-limited", HIGH), (True, False), Verdict.UNKNOWN, Outcome.PASSED),
+        (
+            ("backpressured", HIGH),
+            ("link-limited", HIGH),
+            (True, False),
+            ChangeVerdict.UNKNOWN,
+            Outcome.PASSED,
+        ),
     ],
 )
 def test_a_flood_that_something_else_bounded_shows_one_end_of_its_change(
@@ -93,7 +111,7 @@ def test_a_flood_that_something_else_bounded_shows_one_end_of_its_change(
     before: tuple[str, list[float]],
     after: tuple[str, list[float]],
     ends: tuple[bool, bool],
-    verdict: Verdict,
+    verdict: ChangeVerdict,
     outcome: Outcome,
 ) -> None:
     (mark, values), (other_mark, others) = before, after
@@ -137,4 +155,4 @@ def test_what_bounded_a_throughput_is_its_note(mark: str, tmp_path: Path) -> Non
     sides = make(tmp_path / "a", trials), make(tmp_path / "b", trials)
     compared = compare_results(*sides, within=0.05)
     found = next(change for change in compared.changes if change.metric.name == "throughput")
-    assert (found.verdict, found.note) == (Verdict.SAME, mark)
+    assert (found.verdict, found.note) == (ChangeVerdict.SAME, mark)

@@ -26,7 +26,7 @@ from vtax.cli import main
 from vtax.documents.schema import document_schema
 from vtax.inputs import InputError
 from vtax.results import Result
-from vtax.views.compare import Outcome, Verdict, compare, parse_rules
+from vtax.views.compare import ChangeVerdict, Outcome, compare, parse_rules
 from vtax.views.compare.side import Side
 
 Captured = pytest.CaptureFixture[str]
@@ -190,10 +190,10 @@ def busy(percent: float, step_percent: float) -> list[Made]:
 
 
 @pytest.mark.parametrize(
-    ("step_percent", "verdict", "status"), [(1.06, Verdict.UNKNOWN, 5), (0.01, Verdict.WORSE, 4)]
+    ("step_percent", "verdict", "status"), [(1.06, ChangeVerdict.UNKNOWN, 5), (0.01, ChangeVerdict.WORSE, 4)]
 )
 def test_equal_cpu_times_are_known_to_their_tick(
-    step_percent: float, verdict: Verdict, status: int, tmp_path: Path
+    step_percent: float, verdict: ChangeVerdict, status: int, tmp_path: Path
 ) -> None:
     before, after = (
         make(tmp_path / name, busy(percent, step_percent)) for name, percent in (("a", 1.06), ("b", 2.13))

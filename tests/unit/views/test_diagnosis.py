@@ -12,7 +12,7 @@ from tests.helpers.results.causes import BUSY_RAW, CALM_RAW, CAPPED, HOGGED, mak
 from tests.helpers.results.forwarding import Made
 from vtax.views import diagnosis_of
 from vtax.views.diagnosis import Diagnosis, Finding
-from vtax.views.diagnosis.candidate import Kind
+from vtax.views.diagnosis.candidate import CauseKind
 from vtax.views.diagnosis.ranking import Cause
 
 
@@ -21,7 +21,7 @@ def only(diagnosis: Diagnosis) -> Finding:
     return finding
 
 
-def named(causes: tuple[Cause, ...]) -> list[tuple[Kind, Any]]:
+def named(causes: tuple[Cause, ...]) -> list[tuple[CauseKind, Any]]:
     return [(cause.kind, cause.hop or (cause.account and cause.account[2])) for cause in causes]
 
 
@@ -29,11 +29,11 @@ def test_a_hog_on_the_guests_cpu_is_named_before_what_it_shows_as(tmp_path: Path
     finding = only(diagnosis_of(make_causes(tmp_path / "r", BUSY_RAW, HOGGED)))
     assert (finding.platform, finding.reference) == ("container", BUSY_RAW.cell)
     first = finding.causes[0]
-    assert (first.kind, first.account) == (Kind.TAKEN, ("host", None, "foreign"))
+    assert (first.kind, first.account) == (CauseKind.TAKEN, ("host", None, "foreign"))
     assert first.explains == pytest.approx(1.0, abs=0.03)
     assert first.more.value == pytest.approx(50.0)
-    assert (Kind.HELD_BACK, None) in named(finding.shown)
-    assert (Kind.WAITED, "ingress in0") in named(finding.shown)
+    assert (CauseKind.HELD_BACK, None) in named(finding.shown)
+    assert (CauseKind.WAITED, "ingress in0") in named(finding.shown)
     assert finding.unexplained < 0.03
     cause = "Main cause (80% or more of the loss): processes that are not vtax's used 50.0% of a CPU"
     assert cause in finding.text
@@ -54,7 +54,7 @@ def test_a_capped_port_is_named_by_its_hop_and_no_cpu_is_blamed(tmp_path: Path) 
     finding = only(diagnosis_of(make_causes(tmp_path / "r", CALM_RAW, CAPPED)))
     (cause,) = finding.causes
     assert (cause.kind, cause.hop, cause.reason) == (
-        *(Kind.DROPPED, "UUT egress"),
+        *(CauseKind.DROPPED, "UUT egress"),
         "queue full (dropped_queue of out0)",
     )
     assert cause.explains == pytest.approx(1.0, abs=0.02)
@@ -67,8 +67,8 @@ def test_who_takes_only_what_is_left_over_is_not_blamed_for_a_capped_port(tmp_pa
         CAPPED, host_percent=100.0, ledger=(("host", "ingress in0", 20.0), ("host", "foreign", 80.0))
     )
     finding = only(diagnosis_of(make_causes(tmp_path / "r", CALM_RAW, beside)))
-    assert named(finding.causes) == [(Kind.DROPPED, "UUT egress")]
-    assert all(cause.kind is not Kind.TAKEN for cause in finding.shown)
+    assert named(finding.causes) == [(CauseKind.DROPPED, "UUT egress")]
+    assert all(cause.kind is not CauseKind.TAKEN for cause in finding.shown)
 
 
 def test_less_of_a_flood_is_no_cause_where_it_is_still_more_than_the_reference_carried(
@@ -102,9 +102,9 @@ def test_less_of_a_flood_is_no_cause_where_it_is_still_more_than_the_reference_c
     )
     finding = only(diagnosis_of(make_causes(tmp_path / "r", idle, light)))
     first = finding.causes[0]
-    assert (first.kind, first.account) == (Kind.TAKEN, ("neighbour", 0, "userspace"))
-    assert Kind.LIMITED not in {cause.kind for cause in (*finding.causes, *finding.shown)}
-    (dropped,) = [cause for cause in finding.shown if cause.kind is Kind.DROPPED]
+    assert (first.kind, first.account) == (CauseKind.TAKEN, ("neighbour", 0, "userspace"))
+    assert CauseKind.LIMITED not in {cause.kind for cause in (*finding.causes, *finding.shown)}
+    (dropped,) = [cause for cause in finding.shown if cause.kind is CauseKind.DROPPED]
     assert dropped.more.value == pytest.approx(17.0, rel=0.1)
 
 
@@ -118,7 +118,7 @@ def test_a_queue_that_is_too_short_is_named_against_the_kernels_own(tmp_path: Pa
         further=(("platform.egress_qdisc", "netem limit 4 delay 1ms"),),
     )
     finding = only(diagnosis_of(make_causes(tmp_path / "r", own, short)))
-    assert named(finding.causes) == [(Kind.DROPPED, "guest egress")]
+    assert named(finding.causes) == [(CauseKind.DROPPED, "guest egress")]
     assert finding.causes[0].reason == words
     assert "guest egress dropped 30.0 Mbit/s (" in finding.text and words in finding.text
 
@@ -142,8 +142,8 @@ def test_a_slow_guest_is_named_with_its_own_cpu_time(tmp_path: Path) -> None:
     )
     finding = only(diagnosis_of(make_causes(tmp_path / "r", quick, slow)))
     assert finding.emulated
-    assert named(finding.causes)[0] == (Kind.SPENT, "vcpu 0")
-    assert (Kind.DROPPED, "tap queue") in named(finding.shown)
+    assert named(finding.causes)[0] == (CauseKind.SPENT, "vcpu 0")
+    assert (CauseKind.DROPPED, "tap queue") in named(finding.shown)
     assert "the guest's vcpu 0 used" in finding.text
 
 
@@ -163,11 +163,11 @@ def test_of_two_causes_the_one_that_explains_more_comes_first(
         drops=(("UUT egress", at_egress / offered, "queue full (dropped_queue of out0)"),),
     )
     finding = only(diagnosis_of(make_causes(tmp_path / "r", BUSY_RAW, both)))
-    expected = [(at_egress, (Kind.DROPPED, "UUT egress")), (by_hog, (Kind.TAKEN, "foreign"))]
+    expected = [(at_egress, (CauseKind.DROPPED, "UUT egress")), (by_hog, (CauseKind.TAKEN, "foreign"))]
     assert named(finding.causes)[:2] == [cause for _, cause in sorted(expected, reverse=True)]
     parts = {cause.kind: cause.explains for cause in finding.causes}
-    assert parts[Kind.DROPPED] == pytest.approx(at_egress / (at_egress + by_hog), abs=0.03)
-    assert parts[Kind.TAKEN] == pytest.approx(by_hog / (at_egress + by_hog), abs=0.05)
+    assert parts[CauseKind.DROPPED] == pytest.approx(at_egress / (at_egress + by_hog), abs=0.03)
+    assert parts[CauseKind.TAKEN] == pytest.approx(by_hog / (at_egress + by_hog), abs=0.05)
 
 
 def test_what_waited_for_a_cpu_is_late_by_that_and_who_had_it_is_named(tmp_path: Path) -> None:
@@ -183,11 +183,11 @@ def test_what_waited_for_a_cpu_is_late_by_that_and_who_had_it_is_named(tmp_path:
     )
     finding = only(diagnosis_of(make_causes(tmp_path / "r", CALM_RAW, late)))
     assert [loss.quantity for loss in finding.losses] == ["latency_p50_ns"]
-    assert named(finding.causes) == [(Kind.TAKEN, "foreign")]
-    assert (Kind.WAITED, "ingress in0") in named(finding.shown)
+    assert named(finding.causes) == [(CauseKind.TAKEN, "foreign")]
+    assert (CauseKind.WAITED, "ingress in0") in named(finding.shown)
     unsampled = [replace(each, ledger=()) for each in (CALM_RAW, late)]
     finding = only(diagnosis_of(make_causes(tmp_path / "u", *unsampled)))
-    assert named(finding.causes) == [(Kind.WAITED, "ingress in0")]
+    assert named(finding.causes) == [(CauseKind.WAITED, "ingress in0")]
     assert any("--set workload.cpu_samples_hz=499" in text for text in finding.missing)
 
 
@@ -208,7 +208,7 @@ def test_a_part_that_is_left_over_is_said(tmp_path: Path) -> None:
         ledger=(("host", "ingress in0", 20.0), ("host", "softirq", 15_000 * frames / 1e7)),
     )
     finding = only(diagnosis_of(make_causes(tmp_path / "r", CALM_RAW, late)))
-    assert named(finding.causes) == [(Kind.SPENT, "softirq")]
+    assert named(finding.causes) == [(CauseKind.SPENT, "softirq")]
     assert finding.unexplained == pytest.approx(2 / 3, abs=0.02)
     assert "Partial cause (20 to 50% of the added time): soft interrupts used" in finding.text
     assert "Unexplained: 50 to 80% of the added time." in finding.text
@@ -226,10 +226,10 @@ def test_of_streams_the_guests_own_cpu_time_is_named(tmp_path: Path) -> None:
     assert finding.losses[0].quantity == "goodput_mbps"
     assert {cause.account for cause in finding.causes[:2]} == {("guest", 0, "vcpu 0"), ("guest", 0, "vhost")}
     assert "µs a megabit" in finding.text
-    assert all(cause.kind is not Kind.RESENT for cause in (*finding.causes, *finding.shown))
+    assert all(cause.kind is not CauseKind.RESENT for cause in (*finding.causes, *finding.shown))
     resent = [replace(trial, retransmissions=90 + trial.block, host_percent=50.0) for trial in slow]
     finding = only(diagnosis_of(make(tmp_path / "s", [*raw, *resent], testbed=layout)))
-    assert finding.causes == () and named(finding.shown) == [(Kind.RESENT, None)]
+    assert finding.causes == () and named(finding.shown) == [(CauseKind.RESENT, None)]
     assert "segments" in finding.text and "Unexplained" in finding.text
 
 
@@ -268,8 +268,8 @@ def test_raw_is_held_against_its_own_lowest_load(tmp_path: Path) -> None:
     finding = only(diagnosis_of(make_causes(tmp_path / "r", CALM_RAW, middle, flooded)))
     assert (finding.cell, finding.reference) == (flooded.cell, CALM_RAW.cell)
     assert finding.losses[0].quantity == "delivered_ratio"
-    assert named(finding.causes)[0] == (Kind.SPENT, "ingress in0")
-    assert (Kind.DROPPED, "UUT ingress") in named(finding.shown)
+    assert named(finding.causes)[0] == (CauseKind.SPENT, "ingress in0")
+    assert (CauseKind.DROPPED, "UUT ingress") in named(finding.shown)
     assert "less than at 100 Mbit/s" in finding.text
 
 

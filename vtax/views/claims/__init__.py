@@ -10,12 +10,12 @@ from pathlib import Path
 from vtax.inputs import InputError
 from vtax.results import Result
 from vtax.views.claims.claim import Claim
-from vtax.views.claims.judge import Judgement, Verdict, judge
+from vtax.views.claims.judge import ClaimVerdict, Judgement, judge
 from vtax.views.claims.load import load_claims, papers
 from vtax.views.claims.readings import CLAIMS, read_samples
 from vtax.views.provenance import Provenance, read_provenance
 
-__all__ = ["Claim", "Claims", "Judged", "Judgement", "Verdict", "claims_of", "counts", "judge_results"]
+__all__ = ["Claim", "ClaimVerdict", "Claims", "Judged", "Judgement", "claims_of", "counts", "judge_results"]
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Claims:
     remarks: list[str]
 
 
-def counts(judged: Iterable[Judged], *, emulated: bool) -> dict[Verdict, int]:
+def counts(judged: Iterable[Judged], *, emulated: bool) -> dict[ClaimVerdict, int]:
     """How many have each verdict, a claim counted once a platform: emulated ones, or all else."""
     judged = list(judged)
     counted = Counter(each.verdict for one in judged for each in one.judgements if each.emulated is emulated)
     if not emulated:
-        counted[Verdict.UNMEASURED] += sum(not one.judgements for one in judged)
-    return {verdict: counted[verdict] for verdict in Verdict}
+        counted[ClaimVerdict.UNMEASURED] += sum(not one.judgements for one in judged)
+    return {verdict: counted[verdict] for verdict in ClaimVerdict}
 
 
 def judge_results(results: Sequence[Result]) -> Claims:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from vtax.documents import claims as documents
-from vtax.views.claims import Claims, Judged, Judgement, Verdict, counts
+from vtax.views.claims import Claims, ClaimVerdict, Judged, Judgement, counts
 from vtax.views.claims.judge import Effect
 from vtax.views.claims.table import in_words
 from vtax.views.estimate_document import estimate_document
 
-VERDICTS: Mapping[Verdict, documents.ClaimVerdict] = {
-    Verdict.HOLDS: "holds here",
-    Verdict.FAILS: "does not hold",
-    Verdict.UNDECIDED: "undecided",
-    Verdict.UNMEASURED: "not measured",
+VERDICTS: Mapping[ClaimVerdict, documents.ClaimVerdict] = {
+    ClaimVerdict.HOLDS: "holds here",
+    ClaimVerdict.FAILS: "does not hold",
+    ClaimVerdict.UNDECIDED: "undecided",
+    ClaimVerdict.UNMEASURED: "not measured",
 }
 
 

@@ -19,7 +19,7 @@ from vtax.views.claims.checks import AnyCheck, Asked
 from vtax.views.claims.sample import Sample
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """What is said of a claim on a platform."""
 
     HOLDS = "holds here"
@@ -34,7 +34,7 @@ class Effect:
 
     where: str
     estimate: Estimate
-    verdict: Verdict
+    verdict: ClaimVerdict
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Judgement:
 
     platform: str
     emulated: bool
-    verdict: Verdict
+    verdict: ClaimVerdict
     decisive: Effect | None
     effects: tuple[Effect, ...]
     missing: tuple[str, ...]
@@ -68,15 +68,17 @@ def judge(test: AnyCheck, platform: str, emulated: bool, samples: Sequence[Sampl
     return Judgement(platform, emulated, verdict, _decisive(test, effects, verdict), effects, missing)
 
 
-def verdict_of(low: float | None, high: float | None, above: float | None, below: float | None) -> Verdict:
+def verdict_of(
+    low: float | None, high: float | None, above: float | None, below: float | None
+) -> ClaimVerdict:
     """What an interval says of a number that is to lie above, or below, or between."""
     if low is None or high is None:
-        return Verdict.UNDECIDED
+        return ClaimVerdict.UNDECIDED
     least = -math.inf if above is None else above
     most = math.inf if below is None else below
     if (above is None or low > least) and (below is None or high < most):
-        return Verdict.HOLDS
-    return Verdict.FAILS if high <= least or low >= most else Verdict.UNDECIDED
+        return ClaimVerdict.HOLDS
+    return ClaimVerdict.FAILS if high <= least or low >= most else ClaimVerdict.UNDECIDED
 
 
 def _effects(test: AnyCheck, asked: Asked) -> tuple[tuple[Effect, ...], tuple[str, ...]]:
@@ -92,17 +94,17 @@ def _effects(test: AnyCheck, asked: Asked) -> tuple[tuple[Effect, ...], tuple[st
     return tuple(effects), tuple(dict.fromkeys(missing))
 
 
-def _together(verdicts: Sequence[Verdict], is_partial: bool) -> Verdict:
+def _together(verdicts: Sequence[ClaimVerdict], is_partial: bool) -> ClaimVerdict:
     if not verdicts:
-        return Verdict.UNMEASURED
-    if Verdict.FAILS in verdicts:
-        return Verdict.FAILS
-    return Verdict.UNDECIDED if is_partial or Verdict.UNDECIDED in verdicts else Verdict.HOLDS
+        return ClaimVerdict.UNMEASURED
+    if ClaimVerdict.FAILS in verdicts:
+        return ClaimVerdict.FAILS
+    return ClaimVerdict.UNDECIDED if is_partial or ClaimVerdict.UNDECIDED in verdicts else ClaimVerdict.HOLDS
 
 
-def _decisive(test: AnyCheck, effects: Sequence[Effect], verdict: Verdict) -> Effect | None:
+def _decisive(test: AnyCheck, effects: Sequence[Effect], verdict: ClaimVerdict) -> Effect | None:
     of_verdict = [effect for effect in effects if effect.verdict is verdict] or list(effects)
-    if verdict in (Verdict.HOLDS, Verdict.FAILS):
+    if verdict in (ClaimVerdict.HOLDS, ClaimVerdict.FAILS):
         return min(of_verdict, key=lambda effect: _room(test, effect.estimate))
     return next(iter(of_verdict), None)
 

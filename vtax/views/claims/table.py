@@ -10,7 +10,7 @@ from vtax.model.bound import Bound
 from vtax.model.estimate import Estimate
 from vtax.model.platform import EMULATED_LABEL
 from vtax.model.table import UNKNOWN, Column, Entry, Number, Section, Table, count, left_out
-from vtax.views.claims import Judged, Judgement, Verdict, counts
+from vtax.views.claims import ClaimVerdict, Judged, Judgement, counts
 from vtax.views.claims.checks import AnyCheck
 
 COLUMNS = (
@@ -88,7 +88,7 @@ def _table(judged: Judged, with_result: bool) -> Table:
 def _rows(judged: Judged) -> Iterable[tuple[Entry, ...]]:
     if not judged.judgements:
         why = f"no measured platform in its group: {judged.claim.file.platforms}"
-        yield UNKNOWN, str(Verdict.UNMEASURED), Number(UNKNOWN), Number(UNKNOWN), Number(UNKNOWN), why
+        yield UNKNOWN, str(ClaimVerdict.UNMEASURED), Number(UNKNOWN), Number(UNKNOWN), Number(UNKNOWN), why
     for each in judged.judgements:
         yield _row(judged.claim.file.test, each)
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vtax.inputs import InputError
-from vtax.views.compare.changes import CellChange, Verdict, changes
+from vtax.views.compare.changes import CellChange, ChangeVerdict, changes
 from vtax.views.compare.conditions import CONTEXT, Difference, check_conditions, differences, noted
 from vtax.views.compare.rules import Absent, Judged, Outcome, Rule, check_rules, judge, parse_rules
 from vtax.views.compare.side import Side, open_side, read_side
-from vtax.views.metrics import Key, Measured
+from vtax.views.metrics import Key, MeasuredCell
 
-__all__ = ["Comparison", "Outcome", "Verdict", "compare", "open_side", "parse_rules", "read_side"]
+__all__ = ["ChangeVerdict", "Comparison", "Outcome", "compare", "open_side", "parse_rules", "read_side"]
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Comparison:
     damaged: list[str]
 
     @property
-    def counts(self) -> dict[Verdict, int]:
+    def counts(self) -> dict[ChangeVerdict, int]:
         """How many changes have each verdict."""
         counted = Counter(change.verdict for change in self.changes)
-        return {verdict: counted[verdict] for verdict in Verdict}
+        return {verdict: counted[verdict] for verdict in ChangeVerdict}
 
     @property
     def outcomes(self) -> dict[Outcome, int]:
@@ -102,7 +102,7 @@ def compare(
     )
 
 
-def _absent(side: Side, name: str, other: Mapping[Key, Measured], paired: set[Key]) -> Iterator[Absent]:
+def _absent(side: Side, name: str, other: Mapping[Key, MeasuredCell], paired: set[Key]) -> Iterator[Absent]:
     """Cells of the other campaign that are not compared, since this one has no usable trial of them."""
     measured = {cell for cell, _ in side.measured}
     for cell, context in other:
@@ -125,7 +125,7 @@ def _missing(side: Side, name: str, cell: str) -> str:
 
 
 def _pairs(
-    before: Mapping[Key, Measured], after: Mapping[Key, Measured], across: bool
+    before: Mapping[Key, MeasuredCell], after: Mapping[Key, MeasuredCell], across: bool
 ) -> list[tuple[Key, Key]]:
     """The cells of both; `across` contexts only where each side has a cell in one context."""
     pairs = [(key, key) for key in before if key in after]
@@ -135,14 +135,14 @@ def _pairs(
     return pairs
 
 
-def _alone(side: Mapping[Key, Measured]) -> dict[str, Key]:
+def _alone(side: Mapping[Key, MeasuredCell]) -> dict[str, Key]:
     counted = Counter(cell for cell, _ in side)
     return {key[0]: key for key in side if counted[key[0]] == 1}
 
 
-def _others(side: Mapping[Key, Measured], paired: set[Key]) -> list[str]:
+def _others(side: Mapping[Key, MeasuredCell], paired: set[Key]) -> list[str]:
     return [cell for cell, context in side if (cell, context) not in paired]
 
 
-def _first(side: Mapping[Key, Measured]) -> str:
+def _first(side: Mapping[Key, MeasuredCell]) -> str:
     return next(cell for cell, _ in side)

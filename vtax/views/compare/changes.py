@@ -18,10 +18,10 @@ from vtax.statistics import (
     mean_interval,
     relative_change,
 )
-from vtax.views.metrics import Key, Measured
+from vtax.views.metrics import Key, MeasuredCell
 
 
-class Verdict(StrEnum):
+class ChangeVerdict(StrEnum):
     """What a change is called."""
 
     WORSE = "worse"
@@ -47,15 +47,15 @@ class CellChange:
     after: Estimate | None
     change: Estimate | None
     p_value: float | None
-    verdict: Verdict
+    verdict: ChangeVerdict
     evidence: Change | None
     note: str = ""
     bounded_by: str = ""
 
 
 def changes(
-    a: Mapping[Key, Measured],
-    b: Mapping[Key, Measured],
+    a: Mapping[Key, MeasuredCell],
+    b: Mapping[Key, MeasuredCell],
     pairs: Sequence[tuple[Key, Key]],
     metrics: Sequence[Metric],
     within: float,
@@ -110,7 +110,7 @@ def _zone(metric: Metric, within: float) -> tuple[float, float]:
     return -tolerance, tolerance
 
 
-def _evidence(before: Measured, after: Measured, metric: Metric, adaptive: bool) -> Change | None:
+def _evidence(before: MeasuredCell, after: MeasuredCell, metric: Metric, adaptive: bool) -> Change | None:
     if _withheld(before, metric) or _withheld(after, metric):
         return None
     change = absolute_change if metric.points else relative_change
@@ -118,7 +118,7 @@ def _evidence(before: Measured, after: Measured, metric: Metric, adaptive: bool)
     return change(*sides, resolution=_resolution(before, after, metric), adaptive=adaptive)
 
 
-def _bound(before: Measured, after: Measured, metric: Metric) -> Bound:
+def _bound(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> Bound:
     """How a change is read: a flood that the source or the link bounded is only a lower bound of its side."""
     return after.bound(metric).over(before.bound(metric))
 
@@ -132,31 +132,37 @@ def _read_as(shift: Change | None, bound: Bound) -> Change | None:
     return shift.at_least() if bound is Bound.AT_LEAST else shift.at_most()
 
 
-def _resolution(before: Measured, after: Measured, metric: Metric) -> float:
+def _resolution(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> float:
     """The steps of the values as a share of them: where trials record the steps, of the smaller side."""
     step = max(side.steps.get(metric.name, 0.0) for side in (before, after))
     means = [fmean(side.values[metric.name]) for side in (before, after) if any(side.values[metric.name])]
     return step / min(means) if step and means else metric.resolution
 
 
-def _withheld(side: Measured, metric: Metric) -> bool:
+def _withheld(side: MeasuredCell, metric: Metric) -> bool:
     return metric.quantile and 0 < len(side.values[metric.name]) < side.blocks
 
 
-def _verdict(metric: Metric, shift: Change | None, within: float, discovered: bool) -> Verdict:
+def _verdict(metric: Metric, shift: Change | None, within: float, discovered: bool) -> ChangeVerdict:
     if shift is None:
-        return Verdict.UNKNOWN
+        return ChangeVerdict.UNKNOWN
     (low, high), found = _zone(metric, within), shift.interval
     above, below = found.low is not None and found.low > high, found.high is not None and found.high < low
     if discovered and (above or below):
-        return Verdict.BETTER if above == metric.rises else Verdict.WORSE
+        return ChangeVerdict.BETTER if above == metric.rises else ChangeVerdict.WORSE
     # Nothing is within a tolerance of zero, not even values that are all equal.
     inside = low < high and found.low is not None and found.low >= low
-    return Verdict.SAME if inside and found.high is not None and found.high <= high else Verdict.UNKNOWN
+    return (
+        ChangeVerdict.SAME
+        if inside and found.high is not None and found.high <= high
+        else ChangeVerdict.UNKNOWN
+    )
 
 
-def _note(before: Measured, after: Measured, metric: Metric, shift: Change | None, verdict: Verdict) -> str:
-    if verdict is Verdict.UNKNOWN:
+def _note(
+    before: MeasuredCell, after: MeasuredCell, metric: Metric, shift: Change | None, verdict: ChangeVerdict
+) -> str:
+    if verdict is ChangeVerdict.UNKNOWN:
         return _why_unknown(before, after, metric, shift)
     if metric.name in ("throughput", "goodput"):
         marks = sorted({*before.marks, *after.marks})
@@ -164,7 +170,7 @@ def _note(before: Measured, after: Measured, metric: Metric, shift: Change | Non
     return ""
 
 
-def _why_unknown(before: Measured, after: Measured, metric: Metric, shift: Change | None) -> str:
+def _why_unknown(before: MeasuredCell, after: MeasuredCell, metric: Metric, shift: Change | None) -> str:
     for name, side in (("A", before), ("B", after)):
         n = len(side.values[metric.name])
         if _withheld(side, metric):
@@ -180,11 +186,11 @@ def _why_unknown(before: Measured, after: Measured, metric: Metric, shift: Chang
     return "more repetitions needed" if known else "too few for an interval"
 
 
-def _bounded_by(before: Measured, after: Measured, metric: Metric) -> str:
+def _bounded_by(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> str:
     return bounded_sides((name, side.limit_of(metric)) for name, side in (("A", before), ("B", after)))
 
 
-def _mean(side: Measured, metric: Metric, adaptive: bool) -> Estimate | None:
+def _mean(side: MeasuredCell, metric: Metric, adaptive: bool) -> Estimate | None:
     values = side.values[metric.name]
     if not values:
         return None

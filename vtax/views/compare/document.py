@@ -8,16 +8,16 @@ from vtax.documents import comparison as documents
 from vtax.documents.base import ComparedEstimate
 from vtax.model.estimate import Estimate
 from vtax.statistics import POWER
-from vtax.views.compare import Comparison, Outcome, Verdict
+from vtax.views.compare import ChangeVerdict, Comparison, Outcome
 from vtax.views.compare.changes import CellChange
 from vtax.views.compare.rules import Judged
 from vtax.views.estimate_document import compared_document
 
-VERDICTS: Mapping[Verdict, documents.ChangeVerdict] = {
-    Verdict.WORSE: "worse",
-    Verdict.BETTER: "better",
-    Verdict.UNKNOWN: "not enough data",
-    Verdict.SAME: "same",
+VERDICTS: Mapping[ChangeVerdict, documents.ChangeVerdict] = {
+    ChangeVerdict.WORSE: "worse",
+    ChangeVerdict.BETTER: "better",
+    ChangeVerdict.UNKNOWN: "not enough data",
+    ChangeVerdict.SAME: "same",
 }
 OUTCOMES: Mapping[Outcome, documents.RuleVerdict] = {
     Outcome.BROKEN: "broken",

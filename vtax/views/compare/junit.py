@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from vtax.views.compare import Comparison, Outcome, Verdict
+from vtax.views.compare import ChangeVerdict, Comparison, Outcome
 from vtax.views.compare.changes import CellChange
 from vtax.views.compare.rules import Judged
 from vtax.views.compare.table import change_text, judged_text
@@ -34,9 +34,9 @@ def comparison_junit(compared: Comparison) -> bytes:
         case = _case(suite, change.cell, change.metric.name)
         if found := judged.pop((change.cell, change.uut_context, change.metric.name), None):
             _judge(case, found)
-        elif change.verdict is Verdict.WORSE and not compared.rules:
+        elif change.verdict is ChangeVerdict.WORSE and not compared.rules:
             SubElement(case, "failure", type="worse", message="worse").text = _text(change)
-        elif change.verdict is Verdict.UNKNOWN:
+        elif change.verdict is ChangeVerdict.UNKNOWN:
             SubElement(case, "skipped", message=_xml(f"{change.verdict}: {change.note}"))
         else:
             SubElement(case, "system-out").text = _text(change)

@@ -9,7 +9,7 @@ from pathlib import Path
 from vtax.model.metric import Metric
 from vtax.results import Result
 from vtax.views.compare.conditions import CONDITIONS, Facts, programs
-from vtax.views.metrics import METRICS, Key, Measured, metrics_of, read_measured, recorded_names
+from vtax.views.metrics import METRICS, Key, MeasuredCell, metrics_of, read_measured, recorded_names
 from vtax.views.served import Served
 
 Identity = tuple[str, ...]
@@ -32,7 +32,7 @@ class Side:
     facts: Mapping[str, Facts]
     programs: Facts
     recorded: frozenset[str]
-    measured: Mapping[Key, Measured]
+    measured: Mapping[Key, MeasuredCell]
     adaptive: bool
     damaged: tuple[str, ...]
 

@@ -8,7 +8,7 @@ from vtax.model import numbers
 from vtax.model.estimate import Estimate
 from vtax.model.table import UNKNOWN, Column, Entry, Number, Section, Table
 from vtax.statistics import POWER
-from vtax.views.compare import Comparison, Outcome, Verdict
+from vtax.views.compare import ChangeVerdict, Comparison, Outcome
 from vtax.views.compare.changes import CellChange
 from vtax.views.compare.rules import Judged
 
@@ -29,7 +29,7 @@ COLUMNS = (
 def change_table(compared: Comparison) -> Table:
     """A row a change, under its verdict, the worst first."""
     titles, sections = verdict_titles(compared), []
-    for verdict in Verdict:
+    for verdict in ChangeVerdict:
         rows = [change for change in compared.changes if change.verdict is verdict]
         if _only_counted(verdict, len(rows)):
             continue
@@ -50,11 +50,11 @@ def listed(compared: Comparison) -> bool:
     return not any(_only_counted(verdict, count) for verdict, count in compared.counts.items())
 
 
-def _only_counted(verdict: Verdict, rows: int) -> bool:
-    return verdict in (Verdict.UNKNOWN, Verdict.SAME) and rows > UNCHANGED_AT_MOST
+def _only_counted(verdict: ChangeVerdict, rows: int) -> bool:
+    return verdict in (ChangeVerdict.UNKNOWN, ChangeVerdict.SAME) and rows > UNCHANGED_AT_MOST
 
 
-def verdict_titles(compared: Comparison) -> dict[Verdict, str]:
+def verdict_titles(compared: Comparison) -> dict[ChangeVerdict, str]:
     """Return each verdict's title; of *same*, with the tolerances."""
     within = f"same within {100 * compared.within:g}%"
     own = {
@@ -62,8 +62,8 @@ def verdict_titles(compared: Comparison) -> dict[Verdict, str]:
         for change in compared.changes
         if change.metric.tolerance is not None
     }
-    return {verdict: str(verdict) for verdict in Verdict} | {
-        Verdict.SAME: f"{within} ({', '.join(own)})" if own else within
+    return {verdict: str(verdict) for verdict in ChangeVerdict} | {
+        ChangeVerdict.SAME: f"{within} ({', '.join(own)})" if own else within
     }
 
 

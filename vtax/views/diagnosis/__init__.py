@@ -15,7 +15,7 @@ from vtax.model.estimate import Estimate
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
 from vtax.results.stored import listed, mapping
-from vtax.views.diagnosis.candidate import Kind
+from vtax.views.diagnosis.candidate import CauseKind
 from vtax.views.diagnosis.cpu_time import is_sampled
 from vtax.views.diagnosis.effects import compared, differences, find_effects, of
 from vtax.views.diagnosis.evidence import CellEvidence, read_evidence
@@ -157,7 +157,7 @@ def _missing(explained: Explained, diagnosed: Diagnosed) -> list[str]:
     """What would have told more."""
     causes = explained.causes
     in_doubt = explained.unexplained >= LEFT_OVER or any(
-        cause.account == UNNAMED or cause.kind is Kind.WAITED for cause in causes
+        cause.account == UNNAMED or cause.kind is CauseKind.WAITED for cause in causes
     )
     missing = []
     if in_doubt and not is_sampled(explained.affected):

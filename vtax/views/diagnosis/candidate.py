@@ -9,7 +9,7 @@ from vtax.statistics.paired import ByBlock
 from vtax.views.diagnosis.trials import Account
 
 
-class Kind(StrEnum):
+class CauseKind(StrEnum):
     """What a cause is. CPU time was `taken` by others, or `spent` on the work itself."""
 
     TAKEN = "taken"
@@ -30,7 +30,7 @@ class Candidate:
     what the difference is about.
     """
 
-    kind: Kind
+    kind: CauseKind
     more: ByBlock
     unit: str
     share: float | None

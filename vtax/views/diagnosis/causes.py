@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vtax.model.diagnosed import Diagnosed
-from vtax.views.diagnosis.candidate import Candidate, Kind
+from vtax.views.diagnosis.candidate import Candidate, CauseKind
 from vtax.views.diagnosis.cpu_time import of_throughput, of_time
 from vtax.views.diagnosis.effects import Affected, differences
 from vtax.views.diagnosis.places import places
@@ -32,4 +32,4 @@ def _all(affected: Affected, diagnosed: Diagnosed, cpus: int | None) -> list[Can
 def _resent(affected: Affected) -> Iterator[Candidate]:
     """What a transport sent again: something was lost on its way."""
     if more := differences(affected.pair, lambda trials: trials.value("retransmissions")):
-        yield Candidate(Kind.RESENT, more, "segments", None)
+        yield Candidate(CauseKind.RESENT, more, "segments", None)

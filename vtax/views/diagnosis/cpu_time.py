@@ -8,7 +8,7 @@ from statistics import fmean
 import numpy as np
 
 from vtax.model.diagnosed import DELIVERED, Diagnosed
-from vtax.views.diagnosis.candidate import Candidate, Kind
+from vtax.views.diagnosis.candidate import Candidate, CauseKind
 from vtax.views.diagnosis.effects import Affected, differences
 from vtax.views.diagnosis.evidence import CellEvidence
 from vtax.views.diagnosis.trials import UNNAMED, Account, Column, Metric, Trials
@@ -47,12 +47,12 @@ def of_throughput(
             continue
         share = waiting * fmean(more.values()) / total if total > 0 else None
         if _is_others(account):
-            yield Candidate(Kind.TAKEN, had[account], "%", share, behind=True, account=account)
+            yield Candidate(CauseKind.TAKEN, had[account], "%", share, behind=True, account=account)
         else:
-            yield Candidate(Kind.SPENT, more, unit, share, behind=True, account=account)
+            yield Candidate(CauseKind.SPENT, more, unit, share, behind=True, account=account)
     for account in _threads(pair.cell):
         if more := differences(pair, _wait(account)):
-            yield Candidate(Kind.WAITED, more, "%", None, shows=True, account=account)
+            yield Candidate(CauseKind.WAITED, more, "%", None, shows=True, account=account)
 
 
 def of_time(affected: Affected, diagnosed: Diagnosed) -> Iterator[Candidate]:
@@ -69,18 +69,18 @@ def of_time(affected: Affected, diagnosed: Diagnosed) -> Iterator[Candidate]:
         if more := differences(pair, _per_piece(_wait(account), diagnosed)):
             share = fmean(more.values()) / lost
             waited += max(0.0, share)
-            yield Candidate(Kind.WAITED, more, unit, share, shows=True, account=account)
+            yield Candidate(CauseKind.WAITED, more, unit, share, shows=True, account=account)
     accounts = _accounts(affected)
     others = [account for account in accounts if _is_others(account)]
     for account in accounts:
         more = differences(pair, _per_piece(_percent(affected, account), diagnosed))
         if more and account != UNNAMED and account not in others:
-            yield Candidate(Kind.SPENT, more, unit, fmean(more.values()) / lost, account=account)
+            yield Candidate(CauseKind.SPENT, more, unit, fmean(more.values()) / lost, account=account)
     taken = {account: differences(pair, _percent(affected, account)) for account in others}
     percents = {account: max(0.0, fmean(more.values())) for account, more in taken.items() if more}
     for account, percent in percents.items():
         part = min(1.0, waited) * percent / sum(percents.values()) if percent else None
-        yield Candidate(Kind.TAKEN, taken[account], "%", part, behind=True, account=account)
+        yield Candidate(CauseKind.TAKEN, taken[account], "%", part, behind=True, account=account)
 
 
 def is_sampled(affected: Affected) -> bool:

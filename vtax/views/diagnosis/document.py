@@ -6,19 +6,19 @@ from collections.abc import Mapping
 
 from vtax.documents import diagnosis as documents
 from vtax.views.diagnosis import Diagnosis, Finding, Loss
-from vtax.views.diagnosis.candidate import Kind
+from vtax.views.diagnosis.candidate import CauseKind
 from vtax.views.diagnosis.ranking import Cause
 from vtax.views.diagnosis.trials import Account
 from vtax.views.estimate_document import estimate_document
 
-KINDS: Mapping[Kind, documents.CauseKind] = {
-    Kind.TAKEN: "taken",
-    Kind.SPENT: "spent",
-    Kind.WAITED: "waited",
-    Kind.DROPPED: "dropped",
-    Kind.HELD_BACK: "held back",
-    Kind.LIMITED: "limited",
-    Kind.RESENT: "resent",
+KINDS: Mapping[CauseKind, documents.CauseKind] = {
+    CauseKind.TAKEN: "taken",
+    CauseKind.SPENT: "spent",
+    CauseKind.WAITED: "waited",
+    CauseKind.DROPPED: "dropped",
+    CauseKind.HELD_BACK: "held back",
+    CauseKind.LIMITED: "limited",
+    CauseKind.RESENT: "resent",
 }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from vtax.model.diagnosed import DELIVERED, RECEIVED
 from vtax.model.marks import BACKPRESSURED
-from vtax.views.diagnosis.candidate import Candidate, Kind
+from vtax.views.diagnosis.candidate import Candidate, CauseKind
 from vtax.views.diagnosis.effects import Affected, differences, of
 from vtax.views.diagnosis.references import Pair
 from vtax.views.diagnosis.trials import WAITING_ROOMS, Column, Metric, Trials
@@ -39,7 +39,7 @@ def _source(pair: Pair, lost: float) -> Iterator[Candidate]:
     if less:
         mark = pair.cell.marks.most_common(1)[0][0] if pair.cell.marks else None
         is_held = mark == BACKPRESSURED
-        kind = Kind.HELD_BACK if is_held else Kind.LIMITED
+        kind = CauseKind.HELD_BACK if is_held else CauseKind.LIMITED
         yield Candidate(kind, less, "Mbit/s", fmean(less.values()) / lost, shows=is_held, reason=mark)
 
 
@@ -57,7 +57,7 @@ def _hops(
         if more:
             share, reason = fmean(more.values()) / lost, pair.cell.trials.reason(hop)
             is_room = hop in WAITING_ROOMS
-            yield Candidate(Kind.DROPPED, more, unit, share, shows=is_room, hop=hop, reason=reason)
+            yield Candidate(CauseKind.DROPPED, more, unit, share, shows=is_room, hop=hop, reason=reason)
 
 
 def _still_dropped(pair: Pair) -> dict[int, float]:

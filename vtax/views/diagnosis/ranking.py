@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from vtax.model.diagnosed import Diagnosed
 from vtax.model.estimate import Estimate, estimate
 from vtax.statistics import pick_differences
-from vtax.views.diagnosis.candidate import Candidate, Kind
+from vtax.views.diagnosis.candidate import Candidate, CauseKind
 from vtax.views.diagnosis.causes import candidates
 from vtax.views.diagnosis.effects import Affected, interval_of, left_out
 from vtax.views.diagnosis.trials import Account
@@ -23,7 +23,7 @@ class Cause:
     explains and no cause before it does; None where that cannot be told.
     """
 
-    kind: Kind
+    kind: CauseKind
     more: Estimate
     unit: str
     explains: float | None

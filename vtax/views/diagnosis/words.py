@@ -5,7 +5,7 @@ from __future__ import annotations
 from vtax.model import numbers
 from vtax.model.diagnosed import Lost
 from vtax.model.sentence import listed
-from vtax.views.diagnosis.candidate import Kind
+from vtax.views.diagnosis.candidate import CauseKind
 from vtax.views.diagnosis.effects import Effect
 from vtax.views.diagnosis.ranking import Cause, Explained
 from vtax.views.diagnosis.references import Pair, Rule
@@ -106,13 +106,13 @@ def _cause(cause: Cause) -> str:
         else f"waited {amount} longer for a CPU"
     )
     words = {
-        Kind.TAKEN: time,
-        Kind.SPENT: time,
-        Kind.WAITED: f"{who} {waited}",
-        Kind.DROPPED: f'{cause.hop} dropped {amount} more, "{cause.reason or "no reason recorded"}"',
-        Kind.HELD_BACK: f"the source was held back and offered {amount} less",
-        Kind.LIMITED: f"the source offered {amount} less ({cause.reason or 'no mark explains it'})",
-        Kind.RESENT: f"the transport retransmitted {amount} more",
+        CauseKind.TAKEN: time,
+        CauseKind.SPENT: time,
+        CauseKind.WAITED: f"{who} {waited}",
+        CauseKind.DROPPED: f'{cause.hop} dropped {amount} more, "{cause.reason or "no reason recorded"}"',
+        CauseKind.HELD_BACK: f"the source was held back and offered {amount} less",
+        CauseKind.LIMITED: f"the source offered {amount} less ({cause.reason or 'no mark explains it'})",
+        CauseKind.RESENT: f"the transport retransmitted {amount} more",
     }
     return words[cause.kind]
 
@@ -120,7 +120,7 @@ def _cause(cause: Cause) -> str:
 def _amount(cause: Cause) -> str:
     """How much more, with its interval."""
     form, unit = _scale(cause.unit)
-    of = " of a CPU" if cause.kind in (Kind.TAKEN, Kind.SPENT) and cause.unit == "%" else ""
+    of = " of a CPU" if cause.kind in (CauseKind.TAKEN, CauseKind.SPENT) and cause.unit == "%" else ""
     return f"{form(cause.more.value)}{unit}{of} ({numbers.interval(cause.more, form)})"
 
 

@@ -11,7 +11,7 @@ from vtax.model.estimate import estimate
 from vtax.model.metric import Metric
 from vtax.results import Result
 from vtax.statistics import anytime_interval, mean_interval
-from vtax.views.metrics import METRICS, Measured, metrics_of, read_measured
+from vtax.views.metrics import METRICS, MeasuredCell, metrics_of, read_measured
 from vtax.views.served import Served
 
 OPENMETRICS = Served(
@@ -59,7 +59,7 @@ def _help(metric: Metric) -> str:
     return f"{metric.name} of a cell: mean over repetitions{lower}, and bounds of its 95% interval."
 
 
-def _labels(scenario: str, cell: Measured) -> str:
+def _labels(scenario: str, cell: MeasuredCell) -> str:
     labels = {"scenario": scenario, "cell": cell.cell, "uut_context": cell.uut_context}
     return ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
 

@@ -7,9 +7,9 @@ import pytest
 from tests.helpers.judged import judged
 from tests.helpers.results.builder import make, of
 from tests.helpers.results.echo import MadeEcho
-from vtax.views.claims import Verdict
+from vtax.views.claims import ClaimVerdict
 
-HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
+HOLDS, FAILS, UNDECIDED = ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
         ({2: 100, 4: 300}, UNDECIDED),
     ],
 )
-def test_a_trend(levels_us: dict[int, float], verdict: Verdict, tmp_path: Path) -> None:
+def test_a_trend(levels_us: dict[int, float], verdict: ClaimVerdict, tmp_path: Path) -> None:
     """Each step counts; a level that was not measured leaves it open, and is named."""
     trials = [
         MadeEcho(

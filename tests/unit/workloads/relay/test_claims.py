@@ -8,13 +8,13 @@ import pytest
 from tests.helpers.judged import judged
 from tests.helpers.results.builder import make, of
 from tests.helpers.results.relay import MadeRun
-from vtax.views.claims import Verdict
+from vtax.views.claims import ClaimVerdict
 
-HOLDS, FAILS, UNDECIDED = Verdict.HOLDS, Verdict.FAILS, Verdict.UNDECIDED
+HOLDS, FAILS, UNDECIDED = ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.UNDECIDED
 
 
 @pytest.mark.parametrize(("with_lines", "verdict"), [(6, HOLDS), (0, FAILS), (3, UNDECIDED)])
-def test_an_artifact(with_lines: int, verdict: Verdict, tmp_path: Path) -> None:
+def test_an_artifact(with_lines: int, verdict: ClaimVerdict, tmp_path: Path) -> None:
     """Six groups of five runs, so many of them with a slow round in every twenty."""
     rng = np.random.default_rng(5)
     runs = []
