@@ -95,13 +95,13 @@ def test_a_hog_on_the_guests_cpu(hog: int, monkeypatch: pytest.MonkeyPatch, tmp_
 @pytest.mark.measures
 def test_a_capped_port(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """That of the unit under test to the sink, while a container is there."""
-    start = container.CauseKind.start
+    start = container.Kind.start
 
-    def capped(self: container.CauseKind, plan: GuestPlan) -> container.ContainerGuest:
+    def capped(self: container.Kind, plan: GuestPlan) -> container.ContainerGuest:
         within(plan.host.name, "tc qdisc replace dev out0 root tbf rate 1mbit burst 2kb limit 4kb")
         return start(self, plan)
 
-    monkeypatch.setattr(container.CauseKind, "start", capped)
+    monkeypatch.setattr(container.Kind, "start", capped)
     (finding,) = findings(tmp_path, platform="[raw, container]", intended_mbps="[5]", repetitions=4)
     cause = first(finding)
     assert (cause.kind, cause.hop) == (CauseKind.DROPPED, "UUT egress"), finding.text
