@@ -181,10 +181,11 @@ class Agent:
             if self._ended:
                 raise AgentGone(f"{self.name}: {self._ended} before it was asked to {method}")
             self._waiting[number] = reply
+            pending = PendingReply(self, method, reply)
             try:
                 assert self.process.stdin is not None  # noqa: S101 - opened as a pipe by whoever started it
                 self._send(self.process.stdin, request)
-                return PendingReply(self, method, reply)
+                return pending
             except TimeoutError:
                 # Half a line may be under way: nothing that is sent after it can be read.
                 self.death = self._ended = f"read nothing of a request for {CALL_TIMEOUT_S:g} s"
@@ -312,6 +313,7 @@ class PendingReply:
     """An answer that is still to come."""
 
     def __init__(self, agent: Agent, method: str, reply: Replies) -> None:
+        """To be made before the question is sent: the call begins with that."""
         self._agent, self.method, self._reply = agent, method, reply
         self._asked_at = time.monotonic()
 

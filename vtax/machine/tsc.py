@@ -1,4 +1,8 @@
-"""How fast the CPUs' time-stamp counter runs, for guests of an emulator whose machine has nothing to find it out by."""
+"""How fast the CPUs' time-stamp counter runs, for kernels on emulated machines.
+
+An emulator passes the counter on as it is. A kernel finds its rate by timers, which the emulator serves late where the
+host is busy: clocks of guests ran more than ten times as fast so. Some machines have no such timer at all.
+"""
 
 import ctypes
 import mmap
@@ -10,6 +14,12 @@ RDTSC = bytes.fromhex("0f31 48c1e220 4809d0 c3")
 """rdtsc; shl rdx, 32; or rax, rdx; ret"""
 APART_S = 0.05
 TRIES = 50
+
+
+def tsc_words() -> str:
+    """Return what tells an emulated machine's kernel the counter's rate: a word of its command line, or nothing."""
+    khz = tsc_khz()
+    return "" if khz is None else f" tsc_early_khz={khz}"
 
 
 @cache

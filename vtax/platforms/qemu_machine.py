@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vtax.machine.tsc import tsc_khz
+from vtax.machine.tsc import tsc_words
 from vtax.platforms.contract import GuestNic
 from vtax.platforms.emulator import Emulator
 from vtax.platforms.kernel import KERNEL_WORDS, Kernel
@@ -71,24 +71,17 @@ def machine_words(
         *CPUS[accelerator],
         *("-smp", str(config.vcpus), "-m", str(megabytes)),
         *(("-object", memory) if shared else ()),
-        *(
-            "-kernel",
-            str(kernel.vmlinux),
-            "-initrd",
-            str(image),
-            "-append",
-            _kernel_words(accelerator, config),
-        ),
+        *("-kernel", str(kernel.vmlinux), "-initrd", str(image)),
+        *("-append", kernel_words(emulated=accelerator == "emulated")),
         *("-serial", "null" if console is None else f"file:{console}"),
         *("-device", f"virtio-serial-{bus}", "-chardev", "stdio,id=agent,signal=off"),
         *("-device", "virtserialport,chardev=agent,name=vtax"),
     ]
 
 
-def _kernel_words(accelerator: str, config: Config) -> str:
-    """The kernel's command line; an emulated microvm has nothing else by which it knows how fast its counter runs."""
-    khz = tsc_khz() if accelerator == "emulated" and config.machine == "microvm" else None
-    return CONSOLE if khz is None else f"{CONSOLE} tsc_early_khz={khz}"
+def kernel_words(*, emulated: bool) -> str:
+    """Return the kernel's command line."""
+    return CONSOLE + (tsc_words() if emulated else "")
 
 
 def nic_words(config: Config, number: int, nic: GuestNic, end: NicEnd) -> list[str]:

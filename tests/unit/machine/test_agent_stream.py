@@ -4,7 +4,8 @@ import json
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import IO, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from tests.helpers.agents import GREETING, HELLO, PLAYED, VALUES, close, played
-from vtax.agent_api import LONGEST_LINE_BYTES, CpuOpenParams
+from vtax.agent_api import LONGEST_LINE_BYTES, CpuOpenParams, RelayGoAnswer
 from vtax.machine.agent import Agent, AgentBreach, AgentError, AgentGone
 
 SILENCE_S = 0.02
@@ -98,6 +99,24 @@ def test_an_answer_of_another_type_ends_the_call_and_names_the_field(
     assert str(caught.value).startswith("played: answered guest.state with what is not of its type (")
     assert problem in str(caught.value)
     assert agent.death is None
+    close(agent)
+
+
+def test_a_call_lasts_from_before_it_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The controller's thread may wait for its CPU as it has sent it, while the agent carries it out."""
+    ran = {"start_ns": 0, "end_ns": 4_000_000_000, "given_up": False, "cpu_latency_held": True}
+    agent = start(tmp_path, HELLO, json.dumps({"id": 1, "result": ran}).encode() + b"\n")
+    agent.wait_hello(5.0)
+    now_s, send = [0.0], agent._send
+
+    def slowly(stream: IO[bytes], line: bytes) -> None:
+        send(stream, line)
+        now_s[0] += 5.0
+
+    monkeypatch.setattr(agent, "_send", slowly)
+    monkeypatch.setattr("vtax.machine.agent.time", SimpleNamespace(monotonic=lambda: now_s[0]))
+    answer = agent.begin("relay.go", NONE).typed(RelayGoAnswer, 5.0)
+    assert answer.end_ns == ran["end_ns"]
     close(agent)
 
 

@@ -74,6 +74,19 @@ def test_the_counters_rate_is_what_the_kernel_found() -> None:
         assert 500_000 < khz < 8_000_000
 
 
+@pytest.mark.parametrize("machine", ["q35", "microvm"])
+@pytest.mark.parametrize(("accelerator", "told"), [("emulated", [f"tsc_early_khz={tsc_khz()}"]), ("kvm", [])])
+def test_an_emulated_kernel_is_told_the_counters_rate(
+    machine: str, accelerator: str, told: list[str], tmp_path: Path
+) -> None:
+    """On a busy host what it finds by itself may be wrong many times over."""
+    kernel, emulator = Kernel("6.1.0", "linux-image", tmp_path), Emulator(["qemu-system-x86_64"], "7.2.0")
+    config = Config(machine=machine)
+    words = machine_words(emulator, kernel, tmp_path / "image", accelerator, None, config)
+    given = words[words.index("-append") + 1].split()
+    assert [word for word in given if word.startswith("tsc_early_khz=")] == told
+
+
 @pytest.mark.usefixtures("able")
 @pytest.mark.parametrize(
     ("device", "shown", "reason"), [(False, None, "no /dev/kvm"), (True, "emulated", "did not boot a guest")]

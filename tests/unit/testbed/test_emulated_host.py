@@ -12,6 +12,7 @@ import pytest
 
 from tests.helpers.probed import probed
 from vtax.machine import emulation
+from vtax.machine.tsc import tsc_khz
 from vtax.platforms import PlatformUnusable, Probe
 from vtax.testbed import machines
 from vtax.testbed.emulated import image, machine
@@ -48,7 +49,7 @@ def test_kvm_has_a_plain_kernel(nothing_built: None) -> None:
     words = command(EmulatedKeys(hypervisor="kvm"), [])
     assert after(words, "-kernel") == ["/c/vmlinux"]
     assert after(words, "-initrd") == ["/c/image.cpio"]
-    assert emulation.WORD in after(words, "-append")[0].split()
+    assert {emulation.WORD, f"tsc_early_khz={tsc_khz()}"} <= {*after(words, "-append")[0].split()}
     assert after(words, "-netdev") == []
 
 

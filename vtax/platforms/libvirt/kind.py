@@ -32,7 +32,7 @@ from vtax.platforms.libvirt.hypervisor import (
 from vtax.platforms.libvirt.transform import REPLACED, REPLACED_BY_EMULATION, Wanted, WantedNic, transform
 from vtax.platforms.package import require_open
 from vtax.platforms.qemu import known_accelerator, tried_accelerator
-from vtax.platforms.qemu_machine import CONSOLE
+from vtax.platforms.qemu_machine import kernel_words
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import require_tap
 from vtax.stages.hooks import NicKind
@@ -261,7 +261,7 @@ def _domain(
         cpus=cpus,
         kernel=kernel.vmlinux,
         image=build_image(kernel, tuple(modules)),
-        parameters=CONSOLE,
+        parameters=kernel_words(emulated=emulated),
         console=console,
         emulated=emulated,
         emulator=named_emulator(taken.definition, config.without.split()),

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from vtax.machine.emulation import WORD
+from vtax.machine.tsc import tsc_words
 from vtax.platforms.emulator import INSTALLED, find_emulator
 from vtax.platforms.kernel import KERNEL_WORDS, fetch_kernel
 from vtax.testbed.emulated.image import build_host_image, unpack_hypervisor
@@ -64,7 +65,7 @@ def command(keys: EmulatedKeys, taps: Sequence[int]) -> list[str]:
 
 def _boot_words(keys: EmulatedKeys, vmlinux: Path, image: Path) -> list[str]:
     if keys.hypervisor == "kvm":
-        return ["-kernel", str(vmlinux), "-initrd", str(image), "-append", PLAIN]
+        return ["-kernel", str(vmlinux), "-initrd", str(image), "-append", PLAIN + tsc_words()]
     dom0_megabytes = keys.memory_bytes >> 21
     xen = (
         f"console=com1 com1=115200,8n1 bootscrub=0 dom0_mem={dom0_megabytes}M,max:{dom0_megabytes}M "
