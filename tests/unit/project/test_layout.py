@@ -58,6 +58,12 @@ def test_an_import_of_a_test_is_found_wherever_it_is(source: str, found: list[st
     assert imports_of_tests(source) == found
 
 
+def test_the_example_of_how_to_run_one_test_names_some() -> None:
+    (name,) = re.findall(r"make t K=(test_\w+)", (ROOT / "CONTRIBUTING.md").read_text())
+    named = (path for path in modules() if name in path.stem or f"def {name}" in (TESTS / path).read_text())
+    assert any(named), f"{name} is in no test's name"
+
+
 def kinds_of(tree: ast.AST) -> set[str]:
     """The markers in some code that name a kind."""
     found = {
