@@ -313,7 +313,7 @@ class PendingReply:
     """An answer that is still to come."""
 
     def __init__(self, agent: Agent, method: str, reply: Replies) -> None:
-        """To be made before the question is sent: the call begins with that."""
+        """Begin the call, which is why it is made before the question is sent."""
         self._agent, self.method, self._reply = agent, method, reply
         self._asked_at = time.monotonic()
 

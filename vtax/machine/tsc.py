@@ -1,7 +1,7 @@
 """How fast the CPUs' time-stamp counter runs, for kernels on emulated machines.
 
 An emulator passes the counter on as it is. A kernel finds its rate by timers, which the emulator serves late where the
-host is busy: clocks of guests ran more than ten times as fast so. Some machines have no such timer at all.
+host is busy: guests' clocks have run more than ten times too fast. Some machines have no such timer at all.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ TRIES = 50
 
 
 def tsc_words() -> str:
-    """Return what tells an emulated machine's kernel the counter's rate: a word of its command line, or nothing."""
+    """Return the word by which an emulated machine's kernel learns the rate, after a space; nothing if unknown."""
     khz = tsc_khz()
     return "" if khz is None else f" tsc_early_khz={khz}"
 
