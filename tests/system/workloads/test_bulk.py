@@ -50,7 +50,7 @@ def is_disturbed(reason: str) -> bool:
     return any(words in reason for words in (*DISTURBED, "taken from the far guest"))
 
 
-def assert_fills_the_link(result: Result, usable: int) -> None:
+def assert_fills_the_link(result: Result, usable: int, link_mbps: float = LINK_MBPS) -> None:
     """Goodput of all guests together is the link's, and each has a share; a busy machine's trials are left out.
 
     So are its cells: of `usable` that shall have a trial those that others kept from their CPUs each time.
@@ -67,7 +67,7 @@ def assert_fills_the_link(result: Result, usable: int) -> None:
     for trial in trials:
         share = TCP_SHARE if trial["transport"] == "tcp" else UDP_SHARE
         assert trial["flows"] == trial["guests"]
-        assert 0.95 * share * LINK_MBPS < trial["mbps"] < 1.01 * share * LINK_MBPS, trial
+        assert 0.95 * share * link_mbps < trial["mbps"] < 1.01 * share * link_mbps, trial
         assert trial["least"] > 0.1 * trial["mbps"] / trial["guests"], trial
 
 
@@ -108,9 +108,11 @@ def test_guests_on_one_cpu_begin_together(bulk: Path, tmp_path: Path) -> None:
 def test_guests_with_a_kernel_of_their_own_fill_the_link_they_share(
     platform: str, bulk: Path, tmp_path: Path
 ) -> None:
-    out = tmp_path / "out"
-    main(["run", str(bulk), "--platform", platform, "--set", "guests=2", "--out", str(out)])
-    assert_fills_the_link(Result.open(out), usable=1)
+    """A link so slow that two emulated guests fill it on any machine: on some they reach no more than 56 Mbit/s."""
+    link_mbps, out = 20, tmp_path / "out"
+    sets = ["--set", "guests=2", "--set", f"testbed.link_mbps={link_mbps}"]
+    main(["run", str(bulk), "--platform", platform, *sets, "--out", str(out)])
+    assert_fills_the_link(Result.open(out), usable=1, link_mbps=link_mbps)
 
 
 BETWEEN = SCENARIO.replace("kind: bulk", "kind: bulk, placement: inter-host").replace(", uplink: shared", "")
