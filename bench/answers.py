@@ -56,16 +56,15 @@ def relay(rng: np.random.Generator) -> list[Message]:
 
 
 def histograms(rng: np.random.Generator) -> list[Message]:
-    """Gaps and variations of each stream's frames."""
-    delays_ns = as_filed(rng.lognormal(np.log(10_000), 0.5, (3 * STREAMS, SAMPLES)).astype(np.int64))
-    texts = iter(encode_all(delays_ns))
-    return [_times(next(texts), next(texts), next(texts)) for _ in range(STREAMS)]
-
-
-def _times(gap: str, positive: str, negative: str) -> SinkHistogramsAnswer:
-    return SinkHistogramsAnswer(
-        gap=_durations(gap), ipdv_positive=_durations(positive), ipdv_negative=_durations(negative)
-    )
+    """All times of each stream's frames."""
+    shape = len(SinkHistogramsAnswer.__struct_fields__) * STREAMS, SAMPLES
+    texts = iter(encode_all(as_filed(rng.lognormal(np.log(10_000), 0.5, shape).astype(np.int64))))
+    return [
+        SinkHistogramsAnswer(
+            **{name: _durations(next(texts)) for name in SinkHistogramsAnswer.__struct_fields__}
+        )
+        for _ in range(STREAMS)
+    ]
 
 
 def _durations(histogram: str) -> Durations:

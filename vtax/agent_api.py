@@ -633,6 +633,19 @@ class Neighbour(Message, frozen=True, kw_only=True):
     """The Ethernet address of the neighbour."""
 
 
+class Pauses(Message, frozen=True, kw_only=True):
+    """What a source saw of them in a phase."""
+
+    count: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """How many of these times were 5 µs or more."""
+    longest_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """The longest, in ns; 0 where there was none."""
+    paused_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """How long these were together, in ns."""
+    watched_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """The time between looks with no send and no sleep, in ns: pauses elsewhere are not seen."""
+
+
 Phase: TypeAlias = Literal["warmup", "measure", "probe"]
 """The part of a trial a frame belongs to, so that none leaks into another's counts.
 
@@ -1120,6 +1133,10 @@ class SinkHistogramsAnswer(Message, frozen=True, kw_only=True):
     """The same where it is less, without its sign."""
     ipdv_positive: Durations
     """RFC 5481, 4.1: delay less that of the probe before, where it is no less."""
+    lateness: Durations
+    """How late these departed, to a 2048th of it."""
+    since_departure: Durations
+    """Delay of the same frames as `latency`, from their departure."""
 
 
 class SinkHistogramsParams(Message, frozen=True, kw_only=True):
@@ -1560,7 +1577,7 @@ class CollectedStream(Message, frozen=True, kw_only=True):
     last_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
     """The last arrival, CLOCK_MONOTONIC in ns."""
     latency: Durations
-    """One-way delay of the frames that were sent to measure it."""
+    """One-way delay of the frames that were sent to measure it: of a paced load since they were due."""
     longest_run: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """Longest run of consecutive sequences."""
     loss: SinkLoss
@@ -1976,6 +1993,8 @@ class SourceRunAnswer(Message, frozen=True, kw_only=True):
     """How far the time from one departure of a stream to its next was from the intended gap, in ns."""
     lag_ns: Quantiles | None = None
     """Actual minus intended times of departures, in ns."""
+    pauses: Pauses | None = None
+    """When the source was not on its CPU, as far as it saw."""
 
 
 class StagesOpenParams(Message, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "departure.h"
 #include "layout.h"
 
 enum phase { PHASE_NONE, PHASE_PROBE, PHASE_WARMUP, PHASE_MEASURE, PHASES };
@@ -29,7 +30,7 @@ struct test_frame {
 	__u8 phase;
 	__u8 stream;
 	__be32 sequence;
-	__be64 time_ns; /* CLOCK_MONOTONIC: when a paced frame was due; a flood: just before the send */
+	__be64 departure; /* CLOCK_MONOTONIC just before the send, in ns, and how late that was */
 } __attribute__((packed, aligned(8)));
 
 _Static_assert(sizeof(struct test_frame) == 24, "the test fields take 22 bytes");
@@ -82,7 +83,7 @@ static __always_inline struct test_frame *translate(const struct pktgen_frame *u
 	told->phase = phase;
 	told->stream = ports & 0x7f;
 	told->sequence = bpf_htonl(bpf_ntohl(udp->sequence) - PKTGEN_FIRST);
-	told->time_ns = 0;
+	told->departure = 0;
 	return told;
 }
 

@@ -31,7 +31,7 @@ struct stamp {
 	__u8 stream;
 	__be16 sequence_high;
 	__be16 sequence_low;
-	__be16 time_ns[4];
+	__be16 departure[4];
 };
 
 struct transport {
@@ -84,17 +84,17 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 	return hash ^ hash >> 32;
 }
 
-static __always_inline __u64 due_ns(const struct stamp *stamp)
+static __always_inline __u64 departure_of(const struct stamp *stamp)
 {
-	__u64 ns = 0;
+	__u64 departure = 0;
 
 	for (int at = 0; at < 4; at++)
-		ns = ns << 16 | bpf_ntohs(stamp->time_ns[at]);
-	return ns;
+		departure = departure << 16 | bpf_ntohs(stamp->departure[at]);
+	return departure;
 }
 
-/* Also tells when a frame was due, or a flood's was sent. */
-static __always_inline __u64 mix_stamp(const struct transport *transport, __u8 protocol, __u64 *stamped_ns)
+/* Also tells when a frame departed and how late; see departure.h. */
+static __always_inline __u64 mix_stamp(const struct transport *transport, __u8 protocol, __u64 *departure)
 {
 	const struct stamp *stamp = &transport->udp.stamp;
 	__u64 numbers = (__u64)stamp->trial << 32 | (__u32)stamp->sequence_high << 16 | stamp->sequence_low;
@@ -103,7 +103,7 @@ static __always_inline __u64 mix_stamp(const struct transport *transport, __u8 p
 		return NOBODY;
 	if ((stamp->phase & ~PHASE_FLAG_PROBE) != PHASE_MEASURE)
 		return NOBODY;
-	*stamped_ns = due_ns(stamp);
+	*departure = departure_of(stamp);
 	return mix(mix(FRAME_MAGIC, numbers), stamp->stream) ?: 1;
 }
 
@@ -135,18 +135,18 @@ static __always_inline __u64 mix_transport(__u64 hash, const struct transport *t
 }
 
 static __always_inline __u64 identify_v4(const struct iphdr *ip, const struct transport *transport,
-					 __u64 *stamped_ns)
+					 __u64 *departure)
 {
 	if (ip->version != 4 || ip->ihl != 5 || ip->frag_off & bpf_htons(FRAGMENT))
 		return NOBODY;
 	if (follow == FOLLOW_STAMP)
-		return mix_stamp(transport, ip->protocol, stamped_ns);
+		return mix_stamp(transport, ip->protocol, departure);
 	return mix_transport(mix(mix(0, ip->id), (__u64)ip->saddr << 32 | ip->daddr), transport,
 			     ip->protocol, bpf_ntohs(ip->tot_len) - sizeof(*ip));
 }
 
 static __always_inline __u64 identify_v6(const struct ipv6hdr *ip, const struct transport *transport,
-					 __u64 *stamped_ns)
+					 __u64 *departure)
 {
 	const __be32 *source = ip->saddr.in6_u.u6_addr32, *destination = ip->daddr.in6_u.u6_addr32;
 	__u64 hash = mix(0, *(const __be32 *)ip & bpf_htonl(FLOW_LABEL));
@@ -154,7 +154,7 @@ static __always_inline __u64 identify_v6(const struct ipv6hdr *ip, const struct 
 	if (ip->version != 6)
 		return NOBODY;
 	if (follow == FOLLOW_STAMP)
-		return mix_stamp(transport, ip->nexthdr, stamped_ns);
+		return mix_stamp(transport, ip->nexthdr, departure);
 	for (int at = 0; at < 4; at += 2) {
 		hash = mix(hash, (__u64)source[at] << 32 | source[at + 1]);
 		hash = mix(hash, (__u64)destination[at] << 32 | destination[at + 1]);
@@ -164,9 +164,9 @@ static __always_inline __u64 identify_v6(const struct ipv6hdr *ip, const struct 
 
 /*
  * Whose the packet is; NOBODY where that cannot be told or is not followed. It may be at any point of its way on an Ethernet
- * interface. `stamped_ns` is set where frames are followed by their stamps.
+ * interface. `departure` is set where frames are followed by their stamps.
  */
-static __always_inline __u64 identify(const struct sk_buff *skb, __u64 *stamped_ns)
+static __always_inline __u64 identify(const struct sk_buff *skb, __u64 *departure)
 {
 	const unsigned char *link = skb->head + skb->mac_header + FRONT_AT;
 	struct front front;
@@ -177,9 +177,9 @@ static __always_inline __u64 identify(const struct sk_buff *skb, __u64 *stamped_
 	    bpf_probe_read_kernel(&front, sizeof(front), link + sizeof(struct vlan_tag)))
 		return NOBODY;
 	if (front.type == bpf_htons(ETH_P_IP))
-		return identify_v4(&front.v4.ip, &front.v4.transport, stamped_ns);
+		return identify_v4(&front.v4.ip, &front.v4.transport, departure);
 	if (front.type == bpf_htons(ETH_P_IPV6))
-		return identify_v6(&front.v6.ip, &front.v6.transport, stamped_ns);
+		return identify_v6(&front.v6.ip, &front.v6.transport, departure);
 	return NOBODY;
 }
 

@@ -124,8 +124,13 @@ static __always_inline void analyse(struct state *state, struct memory *memory,
 	count_arrival(lane, &past->history, sequence, frame_bytes);
 
 	if (extra || frame->phase & PHASE_FLAG_PROBE || frame_phase(frame) == PHASE_PROBE) {
-		__s64 delay_ns = now_ns - bpf_be64_to_cpu(frame->time_ns) - state->clock_ahead_ns;
+		__u64 departure = bpf_be64_to_cpu(frame->departure);
+		__s64 late = late_ns(departure);
+		__s64 delay_ns = since_departure_ns(departure, now_ns - state->clock_ahead_ns);
 
+		file(&histograms->since_departure, delay_ns < 0 ? 0 : delay_ns);
+		file(&histograms->lateness, late);
+		delay_ns += late;
 		file_delay(histograms, past->probes, sequence, extra ? 1 : state->probe_interval,
 			   delay_ns < 0 ? 0 : delay_ns);
 	}

@@ -131,19 +131,19 @@ static __always_inline void watch(const struct sk_buff *skb, enum hook hook)
 	const struct place *place = place_of(skb);
 	bool written = hook == HOOK_ARRIVE && place && place->points[HOOK_WRITE] != NONE;
 	bool due = hook == HOOK_TRANSMIT && place && place->points[HOOK_DUE] != NONE;
-	__u64 identity, stamped_ns = 0, then_ns = 0;
+	__u64 identity, departure = 0, then_ns = 0;
 
 	if (!place || (place->points[hook] == NONE && !written && !due))
 		return;
 	if (written)
 		then_ns = written_ns();
-	identity = identify(skb, &stamped_ns);
+	identity = identify(skb, &departure);
 	if (identity == NOBODY || identity >> 32 > sampled_below)
 		return;
 	if (then_ns)
 		stages_pass(identity, place->points[HOOK_WRITE], then_ns);
 	if (due)
-		stages_pass(identity, place->points[HOOK_DUE], stamped_ns);
+		stages_pass(identity, place->points[HOOK_DUE], due_ns(departure, bpf_ktime_get_ns()));
 	if (place->points[hook] != NONE)
 		stages_pass(identity, place->points[hook], bpf_ktime_get_ns());
 }

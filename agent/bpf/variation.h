@@ -18,7 +18,9 @@ struct histogram {
 };
 
 struct histograms {
-	struct histogram delay;
+	struct histogram delay; /* since they were due */
+	struct histogram since_departure;
+	struct histogram lateness;
 	struct histogram ipdv_positive; /* the later probe was slower, or as fast */
 	struct histogram ipdv_negative; /* by how much it was faster */
 	struct histogram gap;

@@ -343,6 +343,26 @@ def _times() -> SinkHistogramsAnswer:
         gap=structs.replace(
             untold, count=1, p50_ns=122_000, p99_ns=130_000, max_ns=2_000_000, histogram=_histogram(1)
         ),
+        since_departure=structs.replace(
+            untold,
+            count=1000,
+            mean_ns=4000.0,
+            p50_ns=4000,
+            p90_ns=4800,
+            p99_ns=5000,
+            max_ns=5000,
+            histogram=_histogram(1000),
+        ),
+        lateness=structs.replace(
+            untold,
+            count=1000,
+            mean_ns=60.0,
+            p50_ns=50,
+            p90_ns=90,
+            p99_ns=4000,
+            max_ns=4500,
+            histogram=_histogram(1000),
+        ),
     )
 
 

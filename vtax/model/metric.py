@@ -50,7 +50,8 @@ class Metric:
     percent, or where `points` of the values themselves, which are ratios, in percentage points; those have a tolerance
     of their own. `resolution` is the width of the steps that values come in, as a share of them; where each trial
     records that width in the metric's unit, `step_sql` is its sum. Of a `quantile`, a repetition without one may have
-    lost what it would be of: without that repetition the others would look too good.
+    lost what it would be of: without that repetition the others would look too good. Not so where `late_sql` holds:
+    there the source was as late as frames took, and what is missing says nothing of the platform.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Metric:
     resolution: float = 0.0
     step_sql: str | None = None
     quantile: bool = False
+    late_sql: str | None = None
 
     @property
     def title(self) -> str:
@@ -81,3 +83,8 @@ class Metric:
     def step_column(self) -> str | None:
         """The name of the recorded step in a query; None where the resolution is a share."""
         return f"{self.column}_step" if self.step_sql else None
+
+    @property
+    def late_column(self) -> str | None:
+        """The name of what `late_sql` says of a block in a query: 1 or 0."""
+        return f"{self.column}_late" if self.late_sql else None

@@ -1,6 +1,7 @@
 """Metrics that several kinds of workload have."""
 
 from vtax.model import numbers
+from vtax.model.late import late
 from vtax.model.metric import BUCKET, HOST_CPU, ONE_IN_A_THOUSAND, Better, Metric
 
 CARRIED_IN_FULL_LOSS_RATIO = 0.005
@@ -23,6 +24,7 @@ def _latency(name: str) -> Metric:
         form=numbers.microseconds,
         resolution=BUCKET,
         quantile=True,
+        late_sql=f"bool_or({late(name)})",
     )
 
 

@@ -177,6 +177,8 @@ def trial_tables(metrics: Iterable[Metric]) -> dict[Relation, str]:
         own.append(f"{metric.sql} AS {metric.column}")
         if metric.step_sql:
             own.append(f"{metric.step_sql} AS {metric.step_column}")
+        if metric.late_sql:
+            own.append(f"{metric.late_sql} AS {metric.late_column}")
     return {
         relation: f"{relation.name} AS (SELECT {', '.join(['trial_id', *named])} FROM {relation.rows} GROUP BY trial_id)"  # noqa: S608, E501, made of constants
         for relation, named in columns.items()
@@ -199,6 +201,12 @@ def _query(reading: Reading, metrics: Sequence[Metric]) -> str:
     columns = [
         *((metric.column, f"avg({metric.column})") for metric in metrics),
         *((metric.step_column, f"avg({metric.step_column})") for metric in metrics if metric.step_column),
+        # A block of which another trial has the quantile lacks nothing.
+        *(
+            (late, f"(count({metric.column}) = 0 AND bool_or({late}))::DOUBLE")
+            for metric in metrics
+            if (late := metric.late_column)
+        ),
         *((aside.column, aside.sql) for aside in reading.asides),
     ]
     means = "".join(f", {sql} AS {name}" for name, sql in columns)

@@ -13,6 +13,8 @@ from vtax.results.journal import NAME as JOURNAL
 from vtax.results.journal import DamagedJournalError, Entry, by_block, read_journal
 from vtax.results.parts import list_parts
 
+MOST_NAMED = 3
+"""Tables and columns that a note names before it counts the rest."""
 FEW_BLOCKS = 5
 """So few take half the CPU time one after the other that they take all at once, and hardly longer."""
 SMALL_JOURNAL_BYTES = 1 << 16
@@ -73,12 +75,19 @@ def differences(absent: Iterable[str], unknown: Iterable[str]) -> list[str]:
     """In what a result differs that lacks these tables and columns, or has these beside, in a sentence each."""
     notes = []
     if absent:
-        lacking = ", ".join(sorted(absent))
-        notes.append(f"written by an earlier vtax, without {lacking}: read as null or empty")
+        notes.append(f"written by an earlier vtax, without {_some(absent)}: read as null or empty")
     if unknown:
-        later = ", ".join(sorted(unknown))
-        notes.append(f"written by a later vtax, with {later}: left out here; any Parquet reader shows them")
+        notes.append(
+            f"written by a later vtax, with {_some(unknown)}: left out here; any Parquet reader shows them"
+        )
     return notes
+
+
+def _some(names: Iterable[str]) -> str:
+    """The first of many names, and how many more there are."""
+    first = sorted(names)
+    more = len(first) - MOST_NAMED
+    return ", ".join(first) if more <= 0 else f"{', '.join(first[:MOST_NAMED])} and {more} more"
 
 
 def is_small(directory: Path, tables: Iterable[str]) -> bool:

@@ -143,6 +143,19 @@ class Distributions:
         found[known] = self.values[self.bucket_of(np.where(known, ranks, 1))[known]]
         return found
 
+    def where(self, kept: NDArray[np.bool_]) -> "Distributions":
+        """Those of which `kept`, of shape (distributions,), is true."""
+        if kept.all():
+            return self
+        of_bucket = np.repeat(kept, np.diff(self.bounds))
+        buckets = np.diff(self.bounds)[kept]
+        return Distributions(
+            self.values[of_bucket],
+            self.counts[of_bucket],
+            np.concatenate([[0], buckets.cumsum()]).astype(np.int64),
+            self.lost[kept],
+        )
+
     def together(self, groups: Integers) -> "Distributions":
         """Those of the same group as one each; `groups`, of shape (distributions,), ascend from 0 without a gap."""
         if len(groups) == len(self) and (np.diff(groups) == 1).all():

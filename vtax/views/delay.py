@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isnan
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate, estimate
 from vtax.model.frames import is_generator_limited
+from vtax.model.late import late
 from vtax.model.levels import Setting
 from vtax.model.reading import USABLE
 from vtax.results import Result
@@ -47,7 +48,8 @@ class Delay:
 
     `p50_by_block_ns` are the blocks' medians, without blocks with too few probes for one; none at all where a block
     lost half of its probes: without it the rest would look too fast. `quantiles_ns` are those of a typical block, by
-    label, None where there is none. `samples` and `lost` count the probes of all blocks that arrived and that did not.
+    label, None where there is none. `late` counts the blocks that a label leaves out, since the source was as late as
+    frames took. `samples` and `lost` count the probes of all blocks that arrived and that did not.
     By `clock_error_ns` all may be wrong alike, where source and sink have clocks of their own: intervals allow for it.
     """
 
@@ -56,6 +58,7 @@ class Delay:
     quantiles_ns: dict[str, Interval | None]
     samples: int
     lost: int
+    late: dict[str, int] = field(default_factory=dict)
     clock_error_ns: float = 0.0
 
 
@@ -65,8 +68,9 @@ class DelayPercentile:
 
     `delay_ns` is the quantile of a typical repetition; where some repetition has none, that of all probes
     merged, without an interval. `samples` and `lost` count the probes of all repetitions that arrived and that
-    did not. The quantile is taken over both, and `delay_ns` is None where it lies among the lost. Its interval allows
-    for `clock_error_ns`.
+    did not. The quantile is taken over both, and `delay_ns` is None where it lies among the lost. `late` counts the
+    repetitions that are left out, since their source was as late as frames took: `delay_ns` is None where all are. Its
+    interval allows for `clock_error_ns`.
     """
 
     key: str
@@ -80,9 +84,15 @@ class DelayPercentile:
     samples: int
     lost: int
     generator_limited: bool
+    late: int = 0
     clock_error_ns: float = 0.0
 
 
+_LATE = f"""
+    WITH {USABLE}
+    SELECT cell, uut_context, block, {", ".join(f"bool_or({late(label)}) AS {label}" for label in QUANTILES)}
+    FROM usable JOIN flows USING (trial_id) WHERE role = 'victim' GROUP BY ALL HAVING p50 OR p90 OR p99
+"""  # noqa: S608, made of constants
 _CLOCK_ERRORS = f"""
     WITH {USABLE}
     SELECT cell, uut_context, max(clock_error_ns) AS error_ns
@@ -106,6 +116,17 @@ class _ClockError(Struct, frozen=True):
     error_ns: float
 
 
+class _Late(Struct, frozen=True):
+    """Of which quantiles a block's source was too late."""
+
+    cell: str
+    uut_context: str
+    block: int
+    p50: bool
+    p90: bool
+    p99: bool
+
+
 def read_delays(result: Result, cells: Sequence[Cell]) -> list[Delay]:
     """The delays of each cell that has any, in the order of `cells`."""
     if not cells or not result.tables["latency"].num_rows:
@@ -118,6 +139,9 @@ def read_delays(result: Result, cells: Sequence[Cell]) -> list[Delay]:
     errors = {
         (each.cell, each.uut_context): each.error_ns for each in result.read(_CLOCK_ERRORS, _ClockError)
     }
+    lates: dict[tuple[str, str], list[_Late]] = {}
+    for block in result.read(_LATE, _Late):
+        lates.setdefault((block.cell, block.uut_context), []).append(block)
     histograms = _Histograms(result)
     number, block = trials["trial_id"].to_numpy(), trials["block"].to_numpy()
 
@@ -125,7 +149,9 @@ def read_delays(result: Result, cells: Sequence[Cell]) -> list[Delay]:
         begin, end = spans.get((cell.key, cell.uut_context), (0, 0))
         blocks, each = histograms.of(number[begin:end], block[begin:end])
         error_ns = errors.get((cell.key, cell.uut_context), 0.0)
-        return _delay(cell, blocks, each, error_ns) if blocks.size else None
+        of_cell = lates.get((cell.key, cell.uut_context), ())
+        too_late = {label: {row.block for row in of_cell if getattr(row, label)} for label in QUANTILES}
+        return _delay(cell, blocks, each, too_late, error_ns) if blocks.size else None
 
     with ThreadPoolExecutor(os.cpu_count()) as readers:
         return [delay for delay in readers.map(read, cells) if delay]
@@ -161,22 +187,32 @@ class _Histograms:
         return present, each.together(groups)
 
 
-def _delay(cell: Cell, blocks: NDArray[np.int32], each: Distributions, clock_error_ns: float) -> Delay:
-    def typical(quantile: float) -> Interval | None:
-        interval = quantile_interval(each, quantile, mean=cell.mean)
+def _delay(
+    cell: Cell,
+    blocks: NDArray[np.int32],
+    each: Distributions,
+    late: Mapping[str, Collection[int]],
+    clock_error_ns: float,
+) -> Delay:
+    """Merge the delays of a cell's blocks; `late` has by label the blocks whose quantile is the source's."""
+    in_time = {label: each.where(~np.isin(blocks, list(late[label]))) for label in QUANTILES}
+
+    def typical(label: str) -> Interval | None:
+        interval = quantile_interval(in_time[label], QUANTILES[label], mean=cell.mean)
         return interval and with_systematic_error(interval, clock_error_ns)
 
     medians = {
         block: median
         for block, median in zip(blocks.tolist(), each.quantiles(0.5).tolist(), strict=True)
-        if not isnan(median)
+        if not isnan(median) and block not in late["p50"]
     }
     return Delay(
         cell=cell,
-        p50_by_block_ns={} if each.lie_in_the_lost(0.5).any() else medians,
-        quantiles_ns={label: typical(quantile) for label, quantile in QUANTILES.items()},
+        p50_by_block_ns={} if in_time["p50"].lie_in_the_lost(0.5).any() else medians,
+        quantiles_ns={label: typical(label) for label in QUANTILES},
         samples=int(each.samples.sum()),
         lost=int(each.lost.sum()),
+        late={label: int(np.isin(blocks, list(late[label])).sum()) for label in QUANTILES},
         clock_error_ns=clock_error_ns,
     )
 
@@ -203,6 +239,7 @@ def delay_percentiles(delays: Iterable[Delay]) -> list[DelayPercentile]:
                     samples=delay.samples,
                     lost=delay.lost,
                     generator_limited=is_generator_limited(cell),
+                    late=delay.late.get(label, 0),
                     clock_error_ns=delay.clock_error_ns,
                 )
             )

@@ -72,6 +72,7 @@ class MeasuredCell:
 
     `steps` are the widths of the steps that values come in, in the metric's unit, of metrics that record them.
     `limit` is what bounded the throughput or goodput in the platform's stead: of it there is only a lower bound.
+    `late` counts the repetitions by metric whose value is withheld since the source was too late.
     """
 
     cell: str
@@ -82,6 +83,13 @@ class MeasuredCell:
     marks: tuple[str, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)
     limit: Limit | None = None
+    late: Mapping[str, int] = field(default_factory=dict)
+
+    def lacks(self, metric: Metric) -> int:
+        """How many repetitions have no value of a quantile though their source was in time: they may have lost it."""
+        if not metric.quantile:
+            return 0
+        return self.blocks - len(self.values[metric.name]) - self.late.get(metric.name, 0)
 
     def limit_of(self, metric: Metric) -> Limit | None:
         """What bounded a metric; None where its values are the platform's own."""
@@ -146,4 +154,9 @@ def _measured(cell: Cell, metrics: Sequence[Metric]) -> MeasuredCell:
         tuple(cell.marks),
         {name: max(widths, default=0.0) for name, widths in steps.items()},
         main_limit(cell.limits.values()),
+        {
+            metric.name: late
+            for metric in metrics
+            if metric.late_column and (late := int(sum(cell.values(metric.late_column))))
+        },
     )

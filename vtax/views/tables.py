@@ -29,6 +29,7 @@ LEGEND = (
 
 EMULATED_HEADING = "emulated CPU"
 _LOST = "lost"
+_LATE = "source late"
 
 LOAD = Column("load", "Mbit/s")
 GUESTS = Column("guests")
@@ -201,6 +202,7 @@ def delay_table(summary: Summary) -> Table:
         "of the logarithms. Quantile q needs 10 / (1 − q) probes; lost probes count as later than any received one. "
         f"{UNKNOWN} {_LOST}: too many probes were lost for this quantile. "
         f"∞: the upper bound exceeds {numbers.BEYOND_USE:,} times the quantile."
+        + _too_late(summary.loads.percentiles)
         + _clocks(summary.loads.percentiles),
         columns=(
             Column("platform"),
@@ -219,10 +221,21 @@ def delay_table(summary: Summary) -> Table:
 
 
 def _delay(found: DelayPercentile | None) -> Number:
-    """A quantile; a dash where too few probes were sent for it, and why where too many were lost."""
+    """A quantile; a dash where too few probes were sent for it, and why where too many were lost or sources late."""
     if found is not None and found.delay_ns is None:
-        return Number(UNKNOWN, _LOST)
+        return Number(UNKNOWN, _LATE if found.late and not found.lost else _LOST)
     return ranged(found.delay_ns if found else None, numbers.microseconds)
+
+
+def _too_late(percentiles: Iterable[DelayPercentile]) -> str:
+    """How many quantiles are of fewer repetitions, since sources were late; empty where none is."""
+    late = [found for found in percentiles if found.late]
+    if not late:
+        return ""
+    return (
+        f" {UNKNOWN} {_LATE}: in all repetitions frames left the source as late as they took from there. "
+        f"{sum(found.late for found in late)} repetitions are left out for that, of {len(late)} quantiles."
+    )
 
 
 def _clocks(percentiles: Iterable[DelayPercentile]) -> str:

@@ -20,6 +20,10 @@ layout! {
     PHASE_FLAG_PROBE: u8 = 0x80;
     /// In the stream's byte: a frame of the probe lane, which is sent beside the flood and numbered by itself.
     STREAM_FLAG_EXTRA_LANE: u8 = 0x80;
+    /// A frame tells in so many bits how late it departed,
+    LATE_BITS: u32 = 16;
+    /// and in so many of these its greatest digits, below the first.
+    LATE_MANTISSA_BITS: u32 = 11;
     /// Buckets to each power of two in a histogram of delays, as a power of two.
     SUB_BUCKET_BITS: u32 = 7;
     /// Delays of this many bits of nanoseconds and more go to the last bucket: 69 s.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use nix::net::if_::if_nametoindex;
 use nix::sched::{CloneFlags, unshare};
 
-use super::frame::{Addresses, Endpoints};
+use super::frame::{Addresses, Departure, Endpoints};
 use super::sink::frame::TestFrame;
 use crate::mac::MacAddress;
 
@@ -120,7 +120,7 @@ pub(crate) fn test_frame(sequence: u32) -> Vec<u8> {
         phase: 3,
         stream: 0,
         sequence,
-        time_ns: 1,
+        departure: Departure::at(1),
     }
     .to_bytes(64)
 }

@@ -20,8 +20,11 @@ COMMANDS = (
     ["export", "A", "--format", "openmetrics"],
 )
 
-LACKING = "written by an earlier vtax, without canary, trials.throttled_s: read as null or empty"
-"""The results were recorded before there was that column, and that table."""
+LACKING = (
+    "written by an earlier vtax, without canary, flows.lateness_max_ns, flows.lateness_mean_ns and 11 more: "
+    "read as null or empty"
+)
+"""The results were recorded before there were these columns, and that table."""
 
 
 def answers(place: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> list[tuple[int, str, str]]:

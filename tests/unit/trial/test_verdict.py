@@ -22,7 +22,7 @@ from tests.helpers.trials import (
     make_measured,
     otherwise,
 )
-from vtax.agent_api import ProcessTime, ThreadTime
+from vtax.agent_api import Pauses, ProcessTime, ThreadTime
 from vtax.machine.cpu import TICK_S
 from vtax.testbed.accounts import Account
 from vtax.testbed.guest import GUEST
@@ -128,6 +128,19 @@ def _switched(measured: Measured, run_ns: int) -> None:
     change_source(measured, others=[ProcessTime(comm="stress", kernel=False, pid=7, run_ns=run_ns), kernel])
 
 
+def _pauses(share: float) -> Pauses:
+    """Half of the window was watched."""
+    watched_ns = SECOND_NS // 2
+    return Pauses(count=3, longest_ns=25_800_000, paused_ns=round(share * watched_ns), watched_ns=watched_ns)
+
+
+def test_pauses_in_which_the_kernel_had_another_run_are_no_absence_of_the_cpu() -> None:
+    measured = make_measured(make_cell())
+    change_source(measured, pauses=_pauses(0.08))
+    _wait(measured, 0.04)
+    assert judge(measured).reasons == ()
+
+
 def _steal(measured: Measured, share: float) -> None:
     measured.cpu[1]["steal_s"] = {1: share}  # type: ignore[index]
 
@@ -185,6 +198,12 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
         Verdict.SUSPECT,
         "departures were late: 99th percentile 2.0 ms",
     ),
+    "away": (
+        lambda m: change_source(m, pauses=_pauses(0.07)),
+        Verdict.SUSPECT,
+        "the source's CPU was away: for up to 25.8 ms at a time; of the time that it watched: 6.9%",
+    ),
+    "long away": (lambda m: change_source(m, pauses=_pauses(0.3)), Verdict.INVALID, "CPU was away"),
     "aborted": (lambda m: change_source(m, aborted=True), Verdict.INVALID, "aborted"),
     "detached": (lambda m: change_received(m, attached=False), Verdict.INVALID, "detached"),
     "more than sent": (

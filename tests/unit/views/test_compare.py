@@ -90,6 +90,30 @@ def test_a_quantile_that_a_repetition_has_lost_is_withheld(tmp_path: Path) -> No
     )
 
 
+def test_a_repetition_whose_source_was_late_is_left_out_of_a_quantile_and_named(tmp_path: Path) -> None:
+    before = made(tmp_path / "a", {"raw": STEADY})
+    trials = [Made("raw", block, delay_ns=9_000, lateness_ns=0 if block else 5_000) for block in range(4)]
+    compared = compare_results(before, make(tmp_path / "b", trials), within=0.05)
+    found = next(change for change in compared.changes if change.metric.name == "latency_p50")
+    assert found.after is not None
+    assert (found.after.n, found.after.value) == (3, 9_000)
+    assert (found.verdict, found.note) == (
+        ChangeVerdict.WORSE,
+        "without 1 of 4 repetitions of B, whose source was late",
+    )
+
+
+def test_a_quantile_of_which_all_sources_were_late_is_not_compared(tmp_path: Path) -> None:
+    before = made(tmp_path / "a", {"raw": STEADY})
+    trials = [Made("raw", block, delay_ns=9_000, lateness_ns=5_000) for block in range(4)]
+    compared = compare_results(before, make(tmp_path / "b", trials), within=0.05)
+    found = next(change for change in compared.changes if change.metric.name == "latency_p50")
+    assert (found.after, found.note) == (
+        None,
+        "n = 0 in B: without 4 of 4 repetitions of B, whose source was late",
+    )
+
+
 def test_a_campaign_against_itself_finds_nothing(tmp_path: Path) -> None:
     """Twenty cells and metrics of two synthetic campaigns that differ by chance alone."""
     grid: dict[str, Any] = {

@@ -320,6 +320,35 @@ def test_a_cell_without_a_usable_trial_is_named_with_its_reason(tmp_path: Path) 
     assert "the sink was detached" in caveat.text
 
 
+def test_where_the_source_was_as_late_as_frames_took_delay_is_left_out_and_counted(tmp_path: Path) -> None:
+    """Of raw's four repetitions one is late, of the container's all are."""
+    trials = [
+        Made(platform=platform, block=block, delay_ns=delay_ns, lateness_ns=late_ns)
+        for platform, times in {
+            "raw": [(5_000, 100), (5_000, 2_400), (5_000, 100), (90_000, 80_000)],
+            "container": [(9_000, 4_500)] * 4,
+        }.items()
+        for block, (delay_ns, late_ns) in enumerate(times)
+    ]
+    summary = summarise(make(tmp_path / "r", trials))
+    found = {(row.platform, row.label): row for row in summary.loads.percentiles}
+    for label in ("p50", "p99"):
+        raw, container = found["raw", label], found["container", label]
+        assert raw.delay_ns is not None
+        assert (raw.late, raw.delay_ns.n, raw.delay_ns.value) == (1, 3, pytest.approx(5_000, rel=0.01))
+        assert (container.late, container.delay_ns) == (4, None)
+    assert found["raw", "p90"].late == 0
+    table = delay_table(summary)
+    assert "10 repetitions are left out for that, of 4 quantiles" in table.note
+    texts = [str(entry) for section in table.sections for row in section.rows for entry in row]
+    assert sum("source late" in text for text in texts) == 2
+    assert "quantiles of delay leave out repetitions" in " ".join(
+        caveat.subject for caveat in summary.caveats
+    )
+    (cost,) = summary.loads.costs
+    assert cost.added_delay_p50_ns is None
+
+
 def test_one_repetition_by_clocks_of_their_own_says_nothing_of_what_is_added(tmp_path: Path) -> None:
     trials = [Made(platform=name, delay_ns=5_000, clock_error_ns=200) for name in ("raw", "container")]
     (cost,) = summarise(make(tmp_path / "r", trials)).loads.costs

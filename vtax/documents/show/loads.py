@@ -64,13 +64,15 @@ class DelayPercentile(AtLoad):
     quantile: float
     """The quantile, 0 to 1."""
     delay_ns: Estimate | None
-    """The quantile in a typical repetition; null where it lies among the lost probes."""
+    """The quantile in a typical repetition; null where it lies among the lost probes, or all sources were late."""
     samples: Count
     """Probes that arrived."""
     lost: Count
     """Probes that were lost, which count as later than any received one."""
     generator_limited: bool
     """True where the generator's ceiling set the load of a trial."""
+    late: Count
+    """Repetitions without such a quantile, since the source was as late as frames took from their departure on."""
     clock_error_ns: Nanoseconds
     """Error of the clocks' difference that the interval allows for."""
 

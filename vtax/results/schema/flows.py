@@ -5,6 +5,25 @@ from typing import Final
 from vtax.columns import Column
 from vtax.results.schema.table import BOOL, DOUBLE, INT32, INT64, STRING, TRIAL_ID, Table
 
+STATISTICS: Final = {
+    "mean": "mean",
+    "p50": "median, null below 20 samples",
+    "p90": "90% quantile, null below 100 samples",
+    "p99": "99% quantile, null below 1,000 samples",
+    "p999": "99.9% quantile, null below 10,000 samples",
+    "max": "greatest",
+}
+"""What `flows` has of a time, in words."""
+
+
+def _of_probes(name: str, meaning: str) -> tuple[Column, ...]:
+    """Columns of a time of probes that arrived."""
+    return tuple(
+        Column(f"{name}_{statistic}_ns", DOUBLE, "ns", f"{words}: {meaning}; null for all but frames")
+        for statistic, words in STATISTICS.items()
+    )
+
+
 FLOWS: Final = Table(
     "flows",
     "a flow of a guest in a trial",
@@ -139,6 +158,8 @@ FLOWS: Final = Table(
             "ns",
             "greatest delay; of echoes and requests, of those that were answered",
         ),
+        *_of_probes("since_departure", "one-way delay of the same frames, from when they left the source"),
+        *_of_probes("lateness", "how long after they were due these frames left the source; 0 at `max`"),
         Column("pdv_p99_ns", DOUBLE, "ns", "99% quantile of delay beyond the least; null as latency_p99_ns"),
         Column(
             "pdv_p999_ns", DOUBLE, "ns", "99.9% quantile of delay beyond the least; null as latency_p999_ns"
@@ -187,7 +208,10 @@ LATENCY: Final = Table(
         TRIAL_ID,
         Column("stream", INT32, "", "number of the stream, from 0"),
         Column(
-            "kind", STRING, "", "what was timed: one-way, round-trip, ipdv-positive, ipdv-negative or gap"
+            "kind",
+            STRING,
+            "",
+            "what was timed: one-way, since-departure, lateness, round-trip, ipdv-positive, ipdv-negative or gap",
         ),
         Column("corrected", BOOL, "", "corrected for coordinated omission"),
         Column(

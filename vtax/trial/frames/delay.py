@@ -3,13 +3,16 @@
 A paced stream's probes wait at the source whenever its link is full or the source falls behind, and in the switch
 whenever an uplink that streams share is full: their delay is then the source's or the switch's, and is not given. A
 flood's probes pass by the source's queue, and are lost where the far ring is full: a lost probe's delay is beyond
-every other, and quantiles count it so (RFC 7679, 5.1). Variation is taken from the same probes: PDV is a probe's delay
+every other, and quantiles count it so (RFC 7679, 5.1). Delay counts from when a probe was due; delay from its departure
+and how late that was are of the probes that arrived; where the source was as late as frames took from there, the delay
+is the source's more than the UUT's, and is not given. Variation is taken from the same probes: PDV is a probe's delay
 less the least, IPDV less that of the probe before (RFC 5481, 4). A lost probe has no IPDV, nor has the one after it.
 
 Between machines with clocks of their own a delay in one direction may be wrong by `clock_error_ns`. Where a probe seems
 to have come before it left, nothing is told: the clocks are not known well enough for delays as short as these.
 """
 
+import math
 from dataclasses import replace
 
 from vtax.agent_api import Durations
@@ -24,6 +27,7 @@ QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 OF_VARIATION = ("p99", "p999")
 OF_DELAY = (
     *(f"latency_{name}_ns" for name in ("min", "mean", *QUANTILES, "max")),
+    *(f"since_departure_{name}_ns" for name in ("mean", *QUANTILES, "max")),
     *(f"{kind}_{name}_ns" for kind in ("pdv", "ipdv") for name in OF_VARIATION),
     "ipdv_count",
 )
@@ -36,8 +40,8 @@ def probes_lost(measured: Measured, stream: StreamSent) -> int:
 
 
 def mean_delay_ns(measured: Measured, stream: StreamSent) -> float | None:
-    """Return the mean delay of a stream's probes; None where it cannot be told, or where any was lost."""
-    if _is_untold(measured, stream) or probes_lost(measured, stream):
+    """Return the mean delay of a stream's probes; None where it cannot be told, is late, or where any was lost."""
+    if _is_untold(measured, stream) or probes_lost(measured, stream) or "mean" in _late(measured, stream):
         return None
     return measured.sink.stream(stream.stream).latency.mean_ns
 
@@ -63,12 +67,14 @@ def delay_columns(measured: Measured, stream: StreamSent) -> Row:
         "probes_sent": stream.phase().probes_sent,
         "latency_count": latency.count,
         "clock_error_ns": clock_error_ns,
+        **{f"lateness_{name}_ns": value for name, value in _statistics(times.lateness).items()},
     }
     if _is_untold(measured, stream) or not latency.count:
         return {**columns, **dict.fromkeys(OF_DELAY)}
     lost = probes_lost(measured, stream)
     distribution = replace(counted(latency.histogram, latency.count), lost=lost)
-    values = {name: distribution.quantile(q) for name, q in QUANTILES.items()}
+    late = _late(measured, stream)
+    values = {name: None if name in late else distribution.quantile(q) for name, q in QUANTILES.items()}
     ipdv = merge([decode(sign.histogram) for sign in (times.ipdv_positive, times.ipdv_negative)])
     # Clocks drift apart from one probe to another that is far from it.
     least_ns = None if clock_error_ns else latency.min_ns
@@ -77,20 +83,46 @@ def delay_columns(measured: Measured, stream: StreamSent) -> Row:
         "latency_min_ns": latency.min_ns,
         "latency_mean_ns": mean_delay_ns(measured, stream),
         **{f"latency_{name}_ns": value for name, value in values.items()},
-        "latency_max_ns": latency.max_ns if not lost else None,
+        "latency_max_ns": None if lost or "max" in late else latency.max_ns,
+        **{f"since_departure_{name}_ns": value for name, value in _statistics(times.since_departure).items()},
         **{f"pdv_{name}_ns": _beyond(least_ns, values[name]) for name in OF_VARIATION},
         "ipdv_count": ipdv.samples,
         **{f"ipdv_{name}_ns": ipdv.quantile(QUANTILES[name]) for name in OF_VARIATION},
     }
 
 
+def _late(measured: Measured, stream: StreamSent) -> set[str]:
+    """The statistics of delay at which the source was as late as frames took from their departure on."""
+    times = measured.times[stream.stream]
+    lateness, since_departure = _statistics(times.lateness), _statistics(times.since_departure)
+    return {
+        name for name, late_ns in lateness.items() if (late_ns or 0) >= (since_departure[name] or math.inf)
+    }
+
+
+def _statistics(times: Durations) -> dict[str, float | None]:
+    """What `flows` has of a time."""
+    return {
+        "mean": times.mean_ns,
+        "p50": times.p50_ns,
+        "p90": times.p90_ns,
+        "p99": times.p99_ns,
+        "p999": times.p999_ns,
+        "max": times.max_ns,
+    }
+
+
 def delay_histograms(measured: Measured, stream: StreamSent) -> list[Row]:
     """The rows of `latency` that a stream has; of its delays only where these are not the source's."""
     times = measured.times[stream.stream]
-    rows: list[tuple[str, int | None, Durations]] = [("gap", None, times.gap)]
+    rows: list[tuple[str, int | None, Durations]] = [
+        ("gap", None, times.gap),
+        ("lateness", None, times.lateness),
+    ]
     if not _is_untold(measured, stream):
         rows += [
             ("one-way", probes_lost(measured, stream), measured.sink.stream(stream.stream).latency),
+            ("since-departure", None, times.since_departure),
             ("ipdv-positive", None, times.ipdv_positive),
             ("ipdv-negative", None, times.ipdv_negative),
         ]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from vtax.agent_api import ProcessTime
+from vtax.agent_api import ProcessTime, SourceRunAnswer
 from vtax.trial.frames.answers import StreamSent
 from vtax.trial.frames.measured import Measured
 
@@ -18,6 +18,23 @@ class ThreadShares:
     """It was on its CPU."""
     kept_off: float
     """It was ready, and something else was on its CPU."""
+
+
+@dataclass(frozen=True)
+class PauseShare:
+    """What a paced source saw of pauses: times of 5 µs or more between two looks at the clock with no send or sleep."""
+
+    share: float
+    """Their share of the time that it watched."""
+    longest_ns: int
+
+
+def pauses_of(source: SourceRunAnswer) -> PauseShare | None:
+    """Return the pauses of a source; None of a flood, and of one that had frames to send all the time."""
+    pauses = source.pauses
+    if pauses is None or not pauses.watched_ns:
+        return None
+    return PauseShare(pauses.paused_ns / pauses.watched_ns, pauses.longest_ns)
 
 
 def waited_share(stream: StreamSent) -> float | None:

@@ -55,6 +55,7 @@ def caveats(
         *trials.wide(reached),
         *campaign.no_reference(provenance, with_trials),
         *trials.no_efficiency(streams.sharing.efficiency),
+        *trials.late(loads.percentiles),
         *trials.suspect(verdicts),
         *trials.left_out(cells),
         *campaign.environment(provenance),

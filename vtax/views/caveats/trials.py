@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from vtax.model import numbers
 from vtax.model.estimate import Estimate
 from vtax.views.caveats.caveat import Caveat, cells_text
+from vtax.views.delay import DelayPercentile
 from vtax.views.efficiency import Efficiency
 from vtax.views.precision import Reached
 from vtax.views.verdicts import CellVerdict, VerdictCount
@@ -59,6 +60,21 @@ def suspect(verdicts: Sequence[VerdictCount]) -> list[Caveat]:
         return []
     listed = "; ".join(f"{trials}× {reason or 'no reason given'}" for reason, trials in reasons.items())
     return [Caveat("The means include suspect trials", f"{listed}.")]
+
+
+def late(percentiles: Sequence[DelayPercentile]) -> list[Caveat]:
+    """Quantiles of delay that some repetitions do not have, since their source was late."""
+    late = [row for row in percentiles if row.late]
+    if not late:
+        return []
+    without = sum(1 for row in late if row.delay_ns is None)
+    return [
+        Caveat(
+            f"{len(late)} of {len(percentiles)} quantiles of delay leave out repetitions",
+            "In these repetitions frames left the source as late as they took from there on: the quantile is due more "
+            f"to the source than to the platform. {without} are withheld altogether.",
+        )
+    ]
 
 
 def left_out(cells: Sequence[CellVerdict]) -> list[Caveat]:

@@ -140,7 +140,7 @@ def _resolution(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> fl
 
 
 def _withheld(side: MeasuredCell, metric: Metric) -> bool:
-    return metric.quantile and 0 < len(side.values[metric.name]) < side.blocks
+    return bool(side.values[metric.name]) and side.lacks(metric) > 0
 
 
 def _verdict(metric: Metric, shift: Change | None, within: float, discovered: bool) -> ChangeVerdict:
@@ -164,19 +164,30 @@ def _note(
 ) -> str:
     if verdict is ChangeVerdict.UNKNOWN:
         return _why_unknown(before, after, metric, shift)
+    if late := [
+        words for name, side in (("A", before), ("B", after)) if (words := _late(name, side, metric))
+    ]:
+        return "; ".join(late)
     if metric.name in ("throughput", "goodput"):
         marks = sorted({*before.marks, *after.marks})
         return ", ".join(mark for mark in marks if mark.endswith(("-limited", "-busy", "-unknown")))
     return ""
 
 
+def _late(name: str, side: MeasuredCell, metric: Metric) -> str:
+    """How many repetitions are left out since their source was late; empty where none is."""
+    late = side.late.get(metric.name, 0)
+    return f"without {late} of {side.blocks} repetitions of {name}, whose source was late" if late else ""
+
+
 def _why_unknown(before: MeasuredCell, after: MeasuredCell, metric: Metric, shift: Change | None) -> str:
     for name, side in (("A", before), ("B", after)):
         n = len(side.values[metric.name])
         if _withheld(side, metric):
-            return f"{side.blocks - n} of {side.blocks} repetitions of {name} have no such quantile"
+            return f"{side.lacks(metric)} of {side.blocks} repetitions of {name} have no such quantile"
         if n < 2:
-            return f"n = {n} in {name}"
+            late = _late(name, side, metric)
+            return f"n = {n} in {name}" + (f": {late}" if late else "")
     bounded = _bounded_by(before, after, metric)
     if shift is None:
         return f"withheld: {bounded}" if _bound(before, after, metric) is Bound.WITHHELD else "A is zero"

@@ -31,6 +31,8 @@ UNITS = {
 def openmetrics(result: Result) -> Iterator[str]:
     """Lines: for each cell and metric its mean, and its 95% interval where it has one, told apart by `bound`.
 
+    A quantile that a repetition may have lost is none of the cell.
+
     A mean that something other than the platform bounded has "at least" for "mean", and no upper end.
     The samples have the time at which the campaign ended, or began where it did not.
     """
@@ -43,7 +45,7 @@ def openmetrics(result: Result) -> Iterator[str]:
         name = f"vtax_{metric.name}_{unit}"
         yield f"# TYPE {name} gauge\n# UNIT {name} {unit}\n# HELP {name} {_help(metric)}\n"
         for cell in measured.values():
-            if not (values := cell.values[metric.name]):
+            if not (values := cell.values[metric.name]) or cell.lacks(metric):
                 continue
             interval = estimate(mean(values, 0.95), 0.0).read_as(cell.bound(metric))
             labels = _labels(str(scenario.get("name") or "unknown"), cell)

@@ -89,7 +89,7 @@ def _points(experiment: Experiment, key: Key, metric: Metric) -> Iterator[Point]
     for campaign in experiment.campaigns:
         measured = campaign.measured.get(key)
         values = measured.values.get(metric.name, ()) if measured else ()
-        if measured is None or not values or (metric.quantile and len(values) < measured.blocks):
+        if measured is None or not values or measured.lacks(metric):
             continue
         mean = anytime_interval if campaign.adaptive else mean_interval
         value = mean_estimate(values, 0.0, mean).read_as(measured.bound(metric))

@@ -82,6 +82,14 @@ class Forwarding(TracedKeys):
             "ratio",
             "what all streams offered, as a share of ceiling_fps; above 1 the source did more than in its calibration",
         ),
+        Column(
+            "paused_share",
+            ColumnType.DOUBLE,
+            "ratio",
+            "share of the time that a paced source watched its CPU in which it was not on it, for 5 µs or more; null "
+            "of a flood, and where frames were due all the time",
+        ),
+        Column("longest_pause_ns", ColumnType.DOUBLE, "ns", "longest such pause; null as paused_share"),
         Column("sink_mode", ColumnType.STRING, "", "where the sink counts: xdp-native, xdp-generic or tc"),
         Column(
             "sink_fallback",

@@ -1,9 +1,10 @@
 //! # The test frame
 //!
-//! Headers | magic 4 | trial 4 | phase 1 | stream 1 | sequence 4 | time 8 | zeros. All big endian.
+//! Headers | magic 4 | trial 4 | phase 1 | stream 1 | sequence 4 | departure 8 | zeros. All big endian.
 //! Lengths are without the FCS.
 
 mod checksum;
+mod departure;
 mod headers;
 mod identity;
 mod ports;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use checksum::internet_checksum;
 use checksum::{folded, sum};
+pub(crate) use departure::Departure;
 pub(crate) use headers::{
     Addresses, Endpoints, GREATEST_FRAME_BYTES, MOST_HEADER_BYTES, UDP_BYTES, UDP_CHECKSUM_OFFSET,
     set_payload_bytes, udp_header,
@@ -27,9 +29,9 @@ use super::layout::{FRAME_MAGIC, PHASE_FLAG_PROBE, STREAM_FLAG_EXTRA_LANE};
 /// Where the test fields are after the headers.
 const PHASE_AT: usize = 8;
 const SEQUENCE_AT: usize = 10;
-const TIME_AT: usize = 14;
+const DEPARTURE_AT: usize = 14;
 /// Bytes of them all.
-pub(crate) const FIELDS_BYTES: usize = TIME_AT + 8;
+pub(crate) const FIELDS_BYTES: usize = DEPARTURE_AT + 8;
 
 /// Sequence numbers are below this. Each phase and lane of a stream starts at 0.
 pub(crate) const SEQUENCE_NUMBERS: u64 = 1 << 32;
@@ -88,10 +90,16 @@ pub(crate) fn build(
 
 /// Writes what differs from frame to frame into its test fields, which begin after the headers.
 #[inline]
-pub(crate) fn stamp(fields: &mut [u8], phase: Phase, is_probe: bool, sequence: u32, time_ns: u64) {
+pub(crate) fn stamp(
+    fields: &mut [u8],
+    phase: Phase,
+    is_probe: bool,
+    sequence: u32,
+    departure: Departure,
+) {
     fields[PHASE_AT] = phase as u8 | if is_probe { PHASE_FLAG_PROBE } else { 0 };
     fields[SEQUENCE_AT..][..4].copy_from_slice(&sequence.to_be_bytes());
-    fields[TIME_AT..][..8].copy_from_slice(&time_ns.to_be_bytes());
+    fields[DEPARTURE_AT..][..8].copy_from_slice(&departure.field().to_be_bytes());
 }
 
 /// What remains of a frame's UDP checksum without the words that differ from frame to frame.

@@ -32,6 +32,30 @@ impl Reader<'_> {
     }
 }
 
+/// What 16 bits of lateness say: five tell the place of the first digit, eleven those behind it.
+fn late_ns_of(told: u16) -> u64 {
+    match told >> 11 {
+        0 => u64::from(told),
+        place => u64::from(told & 2047 | 2048) << (place - 1),
+    }
+}
+
+#[test]
+fn lateness_beyond_what_a_frame_can_tell_is_told_as_the_greatest() {
+    let told = |late_ns| {
+        let departure = Departure {
+            departed_ns: 0,
+            late_ns,
+        };
+        late_ns_of(departure.field() as u16)
+    };
+    let greatest_ns = 4095 << 30;
+    assert_eq!(
+        [greatest_ns - 1, greatest_ns, u64::MAX].map(told),
+        [4094 << 30, greatest_ns, greatest_ns]
+    );
+}
+
 fn addresses() -> impl Strategy<Value = Addresses> {
     let both = |one: IpAddr, other: IpAddr| Addresses::of(one, other).unwrap();
     prop_oneof![
@@ -126,13 +150,14 @@ proptest! {
         phase in prop::sample::select(vec![Phase::Probe, Phase::Warmup, Phase::Measure]),
         is_probe: bool,
         sequence: u32,
-        time_ns: u64,
+        departed_ns: u64,
+        late_ns in (0_u32..42, any::<u64>()).prop_map(|(bits, noise)| noise & ((1 << bits) - 1)),
         frame_bytes in 88..=GREATEST_FRAME_BYTES,
     ) {
         let mut frame = build(&endpoints, trial, stream, lane, frame_bytes);
         let header_bytes = endpoints.header_bytes();
-        stamp(&mut frame[header_bytes..], phase, !is_probe, !sequence, !time_ns);
-        stamp(&mut frame[header_bytes..], phase, is_probe, sequence, time_ns);
+        stamp(&mut frame[header_bytes..], phase, !is_probe, !sequence, Departure::at(!departed_ns));
+        stamp(&mut frame[header_bytes..], phase, is_probe, sequence, Departure { departed_ns, late_ns });
         prop_assert_eq!(frame.len(), frame_bytes);
 
         let mut read = Reader(&frame);
@@ -172,7 +197,10 @@ proptest! {
         prop_assert_eq!(read.u8(), phase as u8 + if is_probe { 128 } else { 0 });
         prop_assert_eq!(read.u8(), stream + if lane == Lane::Probes { 128 } else { 0 });
         prop_assert_eq!(read.u32(), sequence);
-        prop_assert_eq!(u64::from_be_bytes(read.take()), time_ns);
+        let departure = u64::from_be_bytes(read.take());
+        prop_assert_eq!(departure >> 16, departed_ns & ((1 << 48) - 1));
+        let told_ns = late_ns_of(departure as u16);
+        prop_assert!(told_ns <= late_ns && late_ns - told_ns <= late_ns / 2048, "{} told as {}", late_ns, told_ns);
         prop_assert!(read.0.iter().all(|&byte| byte == 0));
     }
 
@@ -180,7 +208,7 @@ proptest! {
     fn a_stamped_frame_with_its_checksum_sums_up_to_nothing(
         endpoints in endpoints(),
         sequence: u32,
-        time_ns: u64,
+        departed_ns: u64,
         source_port: u16,
         frame_bytes in 88_usize..=1600,
     ) {
@@ -188,7 +216,7 @@ proptest! {
         let base = ChecksumBase::of(&endpoints, &frame);
         let header_bytes = endpoints.header_bytes();
         let (headers, fields) = frame.split_at_mut(header_bytes);
-        stamp(fields, Phase::Measure, true, sequence, time_ns);
+        stamp(fields, Phase::Measure, true, sequence, Departure { departed_ns, late_ns: departed_ns });
         let udp = udp_header(headers);
         udp[..2].copy_from_slice(&source_port.to_be_bytes());
         let checksum = base.checksum(fields, source_port);
@@ -206,23 +234,23 @@ proptest! {
         trial: u32,
         stream in 0..=GREATEST_STREAM as u8,
         sequence: u32,
-        time_ns: u64,
+        departed_ns: u64,
     ) {
-        let identity = |endpoints: &Endpoints, lane, phase, trial, stream, sequence, time_ns| {
+        let identity = |endpoints: &Endpoints, lane, phase, trial, stream, sequence, departed_ns| {
             let mut frame = build(endpoints, trial, stream, lane, endpoints.least_frame_bytes());
-            stamp(&mut frame[endpoints.header_bytes()..], phase, time_ns % 2 == 0, sequence, time_ns);
+            stamp(&mut frame[endpoints.header_bytes()..], phase, departed_ns % 2 == 0, sequence, Departure::at(departed_ns));
             prop_assert_eq!(Identity::of(&frame[..frame.len() - 1]), None);
             prop_assert!(frame.len() <= MOST_HEADER_BYTES + FIELDS_BYTES);
             Ok(Identity::of(&frame))
         };
         let (measure, lane) = (Phase::Measure, Lane::Main);
-        let one = identity(&both[0], lane, measure, trial, stream, sequence, time_ns)?;
+        let one = identity(&both[0], lane, measure, trial, stream, sequence, departed_ns)?;
         prop_assert!(one.is_some());
-        prop_assert_eq!(identity(&both[1], lane, measure, trial, stream, sequence, !time_ns)?, one);
-        prop_assert_ne!(identity(&both[0], Lane::Probes, measure, trial, stream, sequence, time_ns)?, one);
-        prop_assert_ne!(identity(&both[0], lane, measure, !trial, stream, sequence, time_ns)?, one);
-        prop_assert_ne!(identity(&both[0], lane, measure, trial, stream ^ 1, sequence, time_ns)?, one);
-        prop_assert_ne!(identity(&both[0], lane, measure, trial, stream, !sequence, time_ns)?, one);
-        prop_assert_eq!(identity(&both[0], lane, Phase::Warmup, trial, stream, sequence, time_ns)?, None);
+        prop_assert_eq!(identity(&both[1], lane, measure, trial, stream, sequence, !departed_ns)?, one);
+        prop_assert_ne!(identity(&both[0], Lane::Probes, measure, trial, stream, sequence, departed_ns)?, one);
+        prop_assert_ne!(identity(&both[0], lane, measure, !trial, stream, sequence, departed_ns)?, one);
+        prop_assert_ne!(identity(&both[0], lane, measure, trial, stream ^ 1, sequence, departed_ns)?, one);
+        prop_assert_ne!(identity(&both[0], lane, measure, trial, stream, !sequence, departed_ns)?, one);
+        prop_assert_eq!(identity(&both[0], lane, Phase::Warmup, trial, stream, sequence, departed_ns)?, None);
     }
 }

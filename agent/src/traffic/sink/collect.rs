@@ -97,6 +97,8 @@ pub(super) fn histograms(stream: &Stream) -> anyhow::Result<SinkHistogramsAnswer
         ipdv_positive: durations(&histograms.ipdv_positive.buckets)?,
         ipdv_negative: durations(&histograms.ipdv_negative.buckets)?,
         gap: durations(&histograms.gap.buckets)?,
+        since_departure: durations(&histograms.since_departure.buckets)?,
+        lateness: durations(&histograms.lateness.buckets)?,
     })
 }
 

@@ -9,6 +9,7 @@ use super::frame::TestFrame;
 use super::program::{Armed, LANE_MAIN, Memory, PHASE_MEASURE, SinkSkel};
 use super::wire::AnalysedPhase;
 use crate::traffic::clock::now_ns;
+use crate::traffic::frame::Departure;
 use crate::traffic::layout::PHASE_FLAG_PROBE;
 use crate::traffic::lengths::MOST_LENGTHS;
 
@@ -59,7 +60,7 @@ fn run(program: &SinkSkel<'_>) -> libbpf_rs::Result<Duration> {
         phase: PHASE_MEASURE as u8 | PHASE_FLAG_PROBE,
         stream: ARMED.stream,
         sequence: 0,
-        time_ns: now_ns(),
+        departure: Departure::at(now_ns()),
     };
     let bytes = frame.to_bytes(FRAME_BYTES);
     let input = ProgramInput {

@@ -1,6 +1,6 @@
 //! The test frame, as `frame.h` lays it out.
 
-use crate::traffic::frame::internet_checksum;
+use crate::traffic::frame::{Departure, internet_checksum};
 use crate::traffic::layout::FRAME_MAGIC;
 
 const HEADER_BYTES: usize = 64;
@@ -12,7 +12,7 @@ pub(in crate::traffic) struct TestFrame {
     pub phase: u8,
     pub stream: u8,
     pub sequence: u32,
-    pub time_ns: u64,
+    pub departure: Departure,
 }
 
 impl TestFrame {
@@ -40,7 +40,7 @@ impl TestFrame {
         frame.extend(self.trial.to_be_bytes());
         frame.extend([self.phase, self.stream]);
         frame.extend(self.sequence.to_be_bytes());
-        frame.extend(self.time_ns.to_be_bytes());
+        frame.extend(self.departure.field().to_be_bytes());
         frame.resize(frame_bytes, 0);
         frame
     }

@@ -204,7 +204,7 @@ pub struct CollectedStream {
     pub refused: SinkRefused,
     /// Extra probes, which travel beside the load.
     pub probes: SinkProbes,
-    /// One-way delay of the frames that were sent to measure it.
+    /// One-way delay of the frames that were sent to measure it: of a paced load since they were due.
     pub latency: Durations,
 }
 
@@ -280,6 +280,10 @@ pub struct SinkHistogramsAnswer {
     pub ipdv_negative: Durations,
     /// Between one arrival and the next, duplicates among them.
     pub gap: Durations,
+    /// Delay of the same frames as `latency`, from their departure.
+    pub since_departure: Durations,
+    /// How late these departed, to a 2048th of it.
+    pub lateness: Durations,
 }
 
 /// `sink.capture`: the first frames that came since `sink.arm`, other phases' left out.

@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use super::load::Tally;
 use super::variety::Variety;
 use crate::error::Error;
-use crate::traffic::frame::{Phase, SEQUENCE_NUMBERS, stamp};
+use crate::traffic::frame::{Departure, Phase, SEQUENCE_NUMBERS, stamp};
 use crate::traffic::mechanism::Mechanism;
 
 #[derive(Debug)]
@@ -100,16 +100,16 @@ impl<'a> Feed<'a> {
         self.tally
     }
 
-    /// Writes the frame `slot` after the next into its place, to depart now; its delay counts from `since_ns`.
+    /// Writes the frame `slot` after the next into its place, to depart now.
     #[inline]
-    pub(super) fn stamp(&mut self, slot: usize, is_probe: bool, since_ns: u64, now: u64) {
+    pub(super) fn stamp(&mut self, slot: usize, is_probe: bool, departure: Departure) {
         let sequence = self.next + slot as u64;
         let fields = self.mechanism.fields(slot);
-        stamp(fields, self.phase, is_probe, sequence as u32, since_ns);
+        stamp(fields, self.phase, is_probe, sequence as u32, departure);
         if let Some(variety) = &self.variety {
             variety.begin(self.mechanism, slot, sequence);
         }
-        self.times_ns[slot] = now;
+        self.times_ns[slot] = departure.departed_ns;
     }
 
     /// Offers the first `count` slots to the interface and returns how many are done with; none where there is no room.
@@ -221,7 +221,7 @@ mod tests {
         let mut feed = Feed::new(&mut mechanism, "src0", &[0; 64], 0, None);
         feed.begin(Phase::Measure);
         for (now, taken) in sends {
-            feed.stamp(0, false, *now, *now);
+            feed.stamp(0, false, Departure::at(*now));
             assert_eq!(feed.send(1).unwrap(), *taken);
         }
         feed.end(end_ns)
@@ -259,10 +259,10 @@ mod tests {
         let mut mechanism = Scripted::taking(&[0, 1]);
         let mut feed = Feed::new(&mut mechanism, "src0", &[0; 64], 0, None);
         feed.begin(Phase::Warmup);
-        feed.stamp(0, false, 100, 100);
+        feed.stamp(0, false, Departure::at(100));
         feed.send(1).unwrap();
         feed.begin(Phase::Measure);
-        feed.stamp(0, false, 900, 900);
+        feed.stamp(0, false, Departure::at(900));
         feed.send(1).unwrap();
         assert_eq!(feed.end(1000).waited_ns, Some(0));
     }

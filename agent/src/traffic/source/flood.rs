@@ -16,7 +16,7 @@ use super::load::{Load, Punctuality, Tally, Window};
 use super::probes::ProbeLane;
 use crate::error::Error;
 use crate::traffic::clock::now_ns;
-use crate::traffic::frame::no_sequence_left;
+use crate::traffic::frame::{Departure, no_sequence_left};
 
 /// How long a flood may sleep without a look at the abort flag.
 pub(super) const NAP: Duration = Duration::from_millis(10);
@@ -94,7 +94,7 @@ impl Torrent for Vec<Feed<'_>> {
                     return Err(no_sequence_left().into());
                 }
                 for slot in 0..feed.slots() {
-                    feed.stamp(slot, false, now, now);
+                    feed.stamp(slot, false, Departure::at(now));
                 }
                 done += feed.send(feed.slots())?;
             }

@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::pauses::Pauses;
 use crate::error::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::frame::Phase;
@@ -84,6 +85,8 @@ pub(super) struct Punctuality {
     pub(super) lag_ns: Quantiles,
     /// How far the time from one departure of a stream to its next was from the intended gap, in ns.
     pub(super) gap_error_ns: Quantiles,
+    /// When the source was not on its CPU, as far as it saw.
+    pub(super) pauses: Pauses,
 }
 
 /// Quantiles of a time.

@@ -10,6 +10,7 @@ mod generated;
 mod load;
 mod paced;
 mod params;
+mod pauses;
 mod probes;
 mod reply;
 mod schedule;

@@ -10,10 +10,12 @@ use anyhow::Context;
 
 use super::feed::Feed;
 use super::load::{Load, Punctuality, Tally, TimeHistogram, Window};
+use super::pauses::Watch;
 use super::schedule::{Probing, Schedule};
 use crate::cpu::preempt_ordinary_threads;
 use crate::error::Error;
 use crate::traffic::clock::{now_ns, sleep_until};
+use crate::traffic::frame::Departure;
 use crate::traffic::lengths::Lengths;
 
 /// Most frames sent at once.
@@ -31,6 +33,7 @@ pub(super) struct Paced<'a> {
     shares_cpu: bool,
     lags: TimeHistogram,
     gap_errors: TimeHistogram,
+    watch: Watch,
 }
 
 impl<'a> Paced<'a> {
@@ -48,6 +51,7 @@ impl<'a> Paced<'a> {
             shares_cpu: false,
             lags: TimeHistogram::new(),
             gap_errors: TimeHistogram::new(),
+            watch: Watch::default(),
         }
     }
 
@@ -71,6 +75,7 @@ impl Load for Paced<'_> {
         );
         self.lags.reset();
         self.gap_errors.reset();
+        self.watch = Watch::default();
         let mut departed_ns = vec![None; self.feeds.len()];
         for (stream, (feed, probing)) in self.feeds.iter_mut().zip(&mut self.probing).enumerate() {
             feed.begin(window.phase);
@@ -85,10 +90,12 @@ impl Load for Paced<'_> {
                 if now >= window.end_ns {
                     break 'phase;
                 }
+                self.watch.look(now);
                 let due_ns = |number| schedule.due_ns(stream, number);
                 if due_ns(feed.next()) > now {
                     continue;
                 }
+                self.watch.leave();
                 let first = feed.next();
                 let count = stamp_due(feed, now, window.end_ns, probing, due_ns);
                 let done = feed.send(count)?;
@@ -107,6 +114,7 @@ impl Load for Paced<'_> {
                 }
             }
             if self.shares_cpu && sent == 0 {
+                self.watch.leave();
                 sleep_until(window.end_ns.min(now_ns() + REST_NS));
             }
         }
@@ -118,14 +126,15 @@ impl Load for Paced<'_> {
         Some(Punctuality {
             lag_ns: self.lags.quantiles(),
             gap_error_ns: self.gap_errors.quantiles(),
+            pauses: self.watch.found(),
         })
     }
 }
 
 /// Stamps the frames to send now, of which the first is due, and returns their number.
 ///
-/// A probe is alone, so that it waits for no other frame. Delay counts from when a frame was due: the load is an open loop,
-/// and what a late source adds is not to be hidden from those who wait.
+/// A probe is alone, so that it waits for no other frame. It tells when it was due: the load is an open loop, and what a late
+/// source adds is not to be hidden from those who wait.
 #[inline]
 fn stamp_due(
     feed: &mut Feed<'_>,
@@ -136,7 +145,7 @@ fn stamp_due(
 ) -> usize {
     let first = feed.next();
     let is_probe = probing.is_probe(first);
-    feed.stamp(0, is_probe, due_ns(first), now);
+    feed.stamp(0, is_probe, Departure::due(due_ns(first), now));
     if is_probe {
         return 1;
     }
@@ -147,7 +156,7 @@ fn stamp_due(
         if probing.is_probe(number) || now >= end_ns {
             break;
         }
-        feed.stamp(count, false, due_ns(number), now);
+        feed.stamp(count, false, Departure::due(due_ns(number), now));
         count += 1;
     }
     count

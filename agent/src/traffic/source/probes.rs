@@ -14,6 +14,7 @@ use super::schedule::Schedule;
 use crate::cpu::preempt_ordinary_threads;
 use crate::error::Error;
 use crate::traffic::clock::{now_ns, sleep_until};
+use crate::traffic::frame::Departure;
 
 /// How long the lane may sleep without a look at the flag that ends it.
 const NAP: Duration = Duration::from_millis(10);
@@ -49,7 +50,7 @@ impl<'a> ProbeLane<'a> {
                     return Ok(self.feeds.iter_mut().map(|feed| feed.end(now)).collect());
                 }
                 if schedule.due_ns(stream, feed.next()) <= now {
-                    feed.stamp(0, true, now, now);
+                    feed.stamp(0, true, Departure::at(now));
                     feed.send(1)?;
                 }
                 next_ns = next_ns.min(schedule.due_ns(stream, feed.next()));

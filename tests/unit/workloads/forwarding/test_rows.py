@@ -14,7 +14,7 @@ from tests.helpers.trials import (
     make_measured,
     record,
 )
-from vtax.agent_api import ProcessTime, SinkLoss
+from vtax.agent_api import Pauses, ProcessTime, SinkLoss
 from vtax.testbed.accounts import Account
 from vtax.testbed.cpu_time import ForeignProcess
 from vtax.testbed.guest import GUEST
@@ -49,6 +49,18 @@ def test_an_offered_rate_above_the_ceiling_is_recorded() -> None:
     measured.failure = "source: gone"
     trial = record(measured, PLACE, instrument, "local").trial
     assert trial.get("ceiling_share") is None
+
+
+def test_the_pauses_of_the_source_that_had_most_stand_with_the_trial() -> None:
+    measured = make_measured(make_cell(streams=2), sources=2)
+    trial = record(measured, PLACE, INSTRUMENT, "local").trial
+    assert (trial["paused_share"], trial["longest_pause_ns"]) == (None, None)
+    change_source(
+        measured, "source", pauses=Pauses(count=2, longest_ns=9_000, paused_ns=15_000, watched_ns=10**8)
+    )
+    change_source(measured, "source1", pauses=Pauses(count=0, longest_ns=0, paused_ns=0, watched_ns=0))
+    trial = record(measured, PLACE, INSTRUMENT, "local").trial
+    assert (trial["paused_share"], trial["longest_pause_ns"]) == (pytest.approx(1.5e-4), 9_000)
 
 
 def test_what_each_source_did_stands_with_its_streams() -> None:
@@ -138,7 +150,14 @@ def test_delay_variation_is_told_with_enough_probes() -> None:
     assert flow["ipdv_p999_ns"] is None
     assert flow["gap_max_ns"] == 2_000_000
     kinds = {row["kind"]: row["lost"] for row in rows.latency}
-    assert kinds == {"gap": None, "one-way": 0, "ipdv-positive": None, "ipdv-negative": None}
+    assert kinds == {
+        "gap": None,
+        "lateness": None,
+        "one-way": 0,
+        "since-departure": None,
+        "ipdv-positive": None,
+        "ipdv-negative": None,
+    }
 
 
 def test_loss_behind_the_last_frame_is_a_period_too() -> None:
@@ -168,7 +187,26 @@ def test_delay_in_the_sources_own_queue_is_not_given() -> None:
     rows = record(measured, PLACE, INSTRUMENT, "local")
     flow = rows.flows[0]
     assert [flow[name] for name in ("latency_p50_ns", "pdv_p99_ns", "ipdv_p99_ns")] == [None] * 3
-    assert [row["kind"] for row in rows.latency] == ["gap"]
+    assert [row["kind"] for row in rows.latency] == ["gap", "lateness"]
+    assert (flow["lateness_p50_ns"], flow["since_departure_p50_ns"]) == (50, None)
+
+
+def test_delay_at_which_the_source_was_as_late_as_frames_took_is_withheld() -> None:
+    """Half of the frames left 2 µs late and took 4 µs; of the last hundredth lateness and way take 5 µs each."""
+    measured = make_measured(make_cell(intended_mbps=8000 * 8 * 1524 / 1e6))
+    times = measured.times[0]
+    measured.times[0] = structs.replace(
+        times,
+        lateness=structs.replace(times.lateness, p50_ns=2000, p99_ns=5000, max_ns=6000, mean_ns=3999.0),
+        since_departure=structs.replace(
+            times.since_departure, p50_ns=4000, p99_ns=5000, max_ns=5000, mean_ns=4000.0
+        ),
+    )
+    (flow,) = record(measured, PLACE, INSTRUMENT, "local").flows
+    assert (flow["latency_p50_ns"], flow["latency_p99_ns"]) == (pytest.approx(4000, rel=0.01), None)
+    assert (flow["latency_max_ns"], flow["pdv_p99_ns"]) == (None, None)
+    assert flow["latency_mean_ns"] is not None
+    assert (flow["lateness_p99_ns"], flow["since_departure_p99_ns"]) == (5000, 5000)
 
 
 def test_a_broken_trial_is_still_a_row() -> None:
@@ -255,4 +293,4 @@ class TestClocksOfTheirOwn:
         rows = record(measured, PLACE, INSTRUMENT, "local")
         (flow,) = rows.flows
         assert (flow["clock_error_ns"], flow["latency_p50_ns"]) == (700, None)
-        assert {row["kind"] for row in rows.latency} == {"gap"}
+        assert {row["kind"] for row in rows.latency} == {"gap", "lateness"}

@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from vtax.agent_api import SourceRunAnswer
 from vtax.trial.frames.limits import OFFERED_TOLERANCE, offered_fps
 from vtax.trial.frames.measured import Measured
-from vtax.trial.frames.source_time import most_beside, thread_shares
+from vtax.trial.frames.source_time import PauseShare, most_beside, pauses_of, thread_shares
 from vtax.trial.verdict import Finding, Verdict, graded
 from vtax.workloads.forwarding.measure.drops import Drops, lost_events
 
 WAIT_SUSPECT, WAIT_INVALID = 0.05, 0.10
 """Share of the window that the source's thread was ready but had no CPU."""
 WAITED = "kept waiting for its CPU"
+AWAY = "CPU was away"
+AWAY_SUSPECT, AWAY_INVALID = 0.05, 0.10
+"""Share of the time that a paced source watched its CPU in which it was not on it, though the kernel let it run."""
 LATE = "departures were late"
 LATE_P99_NS = 1_000_000
 """Departures of a paced trial later than intended, 99th percentile."""
@@ -40,11 +43,18 @@ def _source(measured: Measured, host: str, source: SourceRunAnswer, beside: floa
         share = thread.kept_off - beside
         what = f"{host} {WAITED}{_meanwhile(measured, host)}"
         yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, what)
+    if (pauses := pauses_of(source)) is not None:
+        away = pauses.share - (thread.kept_off if thread is not None else 0.0)
+        yield from graded(away, AWAY_SUSPECT, AWAY_INVALID, f"the {host}'s {AWAY}: {_longest(pauses)}")
     if _kept_up_unhindered(measured) and source.lag_ns is not None and source.lag_ns.p99 > LATE_P99_NS:
         yield (
             Verdict.SUSPECT,
             f"{LATE}{_meanwhile(measured, host)}: 99th percentile {source.lag_ns.p99 / 1e6:.1f} ms",
         )
+
+
+def _longest(pauses: PauseShare) -> str:
+    return f"for up to {pauses.longest_ns / 1e6:.1f} ms at a time; of the time that it watched"
 
 
 def _meanwhile(measured: Measured, host: str) -> str:

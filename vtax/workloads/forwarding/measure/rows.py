@@ -11,7 +11,7 @@ from vtax.trial.frames.delay import delay_histograms, mean_delay_ns
 from vtax.trial.frames.flow_rows import flow_row
 from vtax.trial.frames.limits import frames_sent, offered_fps
 from vtax.trial.frames.measured import Measured, probe_interval
-from vtax.trial.frames.source_time import FOREIGN, foreign_share, thread_shares
+from vtax.trial.frames.source_time import FOREIGN, foreign_share, pauses_of, thread_shares
 from vtax.trial.stage_rows import unattributed_row
 from vtax.units import mbps
 from vtax.workloads.forwarding.measure.counts import Hop
@@ -57,6 +57,7 @@ def own_rows(measured: Measured, instrument: Instrument) -> TrialRecord:
         trial={
             "ceiling_share": offered_fps(measured) / ceiling_fps if ceiling_fps else None,
             "duration_s": measured.window_s,
+            **_pauses(measured),
         },
         flows=[flow_row(measured, stream, "victim", stream.stream if shared else 0) for stream in streams],
         cpu=_instrument_cpu(measured, instrument.sink_cost_ns),
@@ -65,6 +66,15 @@ def own_rows(measured: Measured, instrument: Instrument) -> TrialRecord:
         stages=_unattributed(measured),
         capture=measured.captured,
     )
+
+
+def _pauses(measured: Measured) -> Row:
+    """The columns of `trials` about the sources' pauses: of the source that had most."""
+    found = [pauses for source in measured.source.hosts.values() if (pauses := pauses_of(source)) is not None]
+    return {
+        "paused_share": max((pauses.share for pauses in found), default=None),
+        "longest_pause_ns": max((pauses.longest_ns for pauses in found), default=None),
+    }
 
 
 def key_figure(measured: Measured) -> str:

@@ -17,7 +17,7 @@ fn delays_are_taken_from_flagged_frames() {
         let sent = now_ns() - 1_000_000_000;
         sink.receive(TestFrame {
             phase: flagged,
-            time_ns: sent,
+            departure: Departure::at(sent),
             ..frame(5)
         });
         let delay_ns = sink.memory.state().unwrap().last_ns - sent;
@@ -64,10 +64,10 @@ fn every_frame_of_the_probe_phase_gives_a_delay() {
 fn a_send_time_in_the_future_is_no_delay() {
     on_all_programs(|sink| {
         let phase = PHASE_MEASURE as u8 | PHASE_FLAG_PROBE;
-        let time_ns = now_ns() + 1_000_000_000;
+        let departure = Departure::at(now_ns() + 1_000_000_000);
         sink.receive(TestFrame {
             phase,
-            time_ns,
+            departure,
             ..frame(0)
         });
         assert_eq!(sink.memory.histograms().unwrap().delay.buckets[0], 1);
@@ -91,13 +91,51 @@ fn a_source_with_a_clock_of_its_own_is_reckoned_by_it() {
             let sent_here = now_ns() - DELAY_NS;
             sink.receive(TestFrame {
                 phase: PHASE_MEASURE as u8 | PHASE_FLAG_PROBE,
-                time_ns: sent_here.wrapping_sub(ahead_ns as u64),
+                departure: Departure::at(sent_here.wrapping_sub(ahead_ns as u64)),
                 ..frame(0)
             });
             let buckets = sink.memory.histograms().unwrap().delay.buckets;
             let bucket = buckets.iter().position(|&frames| frames > 0).unwrap();
             let filed_ns = bucket_middle_ns(bucket);
             assert!(filed_ns.abs_diff(DELAY_NS) < DELAY_NS / 10, "{filed_ns} ns");
+        }
+    });
+}
+
+/// The program's reading of each lateness, from none to the greatest that a frame tells.
+#[test]
+#[ignore = "needs root"]
+fn a_late_frame_s_delay_counts_from_when_it_was_due_and_its_lateness_is_told() {
+    const SINCE_DEPARTURE_NS: u64 = 2_000_000;
+    on_all_programs(|sink| {
+        for late_ns in [0, 1, 4095, 4096, 5_000, 1_000_000, 3_000_000_000] {
+            sink.memory.disarm().unwrap();
+            sink.memory.arm(ARMED).unwrap();
+            let departed_ns = now_ns() - SINCE_DEPARTURE_NS;
+            sink.receive(TestFrame {
+                phase: PHASE_MEASURE as u8 | PHASE_FLAG_PROBE,
+                departure: Departure {
+                    departed_ns,
+                    late_ns,
+                },
+                ..frame(0)
+            });
+            let arrived_ns = sink.memory.state().unwrap().last_ns;
+            let histograms = sink.memory.histograms().unwrap();
+            let since_departure_ns = arrived_ns - departed_ns;
+            for (histogram, expected_ns) in [
+                (histograms.since_departure, since_departure_ns),
+                (histograms.lateness, late_ns),
+                (histograms.delay, since_departure_ns + late_ns),
+            ] {
+                let buckets = histogram.buckets;
+                let bucket = buckets.iter().position(|&frames| frames > 0).unwrap();
+                let error_ns = bucket_middle_ns(bucket).abs_diff(expected_ns);
+                assert!(
+                    error_ns <= expected_ns / 200,
+                    "{late_ns}: {error_ns} ns off"
+                );
+            }
         }
     });
 }

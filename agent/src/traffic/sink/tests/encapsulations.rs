@@ -23,7 +23,13 @@ const ENCAPSULATIONS: [(Option<u16>, &str); 4] = [
 fn measured(endpoints: &Endpoints, sequence: u32, frame_bytes: usize) -> Vec<u8> {
     let mut frame = build(endpoints, TRIAL, STREAM, Lane::Main, frame_bytes);
     let fields = &mut frame[endpoints.header_bytes()..];
-    stamp(fields, Phase::Measure, true, sequence, now_ns());
+    stamp(
+        fields,
+        Phase::Measure,
+        true,
+        sequence,
+        Departure::at(now_ns()),
+    );
     frame
 }
 

@@ -16,6 +16,7 @@ mod variation;
 use super::frame::TestFrame;
 use super::program::PHASE_MEASURE;
 use crate::traffic::clock::now_ns;
+use crate::traffic::frame::Departure;
 
 const TRIAL: u32 = 0xfeed_0001;
 const STREAM: u8 = 3;
@@ -24,13 +25,12 @@ const EXTRA_LANE: u8 = 0x80;
 
 /// A frame that an armed sink counts.
 fn frame(sequence: u32) -> TestFrame {
-    let time_ns = now_ns();
     TestFrame {
         trial: TRIAL,
         phase: PHASE_MEASURE as u8,
         stream: STREAM,
         sequence,
-        time_ns,
+        departure: Departure::at(now_ns()),
     }
 }
 

@@ -16,7 +16,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 fn aged(sequence: u32, seconds: u64) -> TestFrame {
     TestFrame {
         phase: PHASE_MEASURE as u8 | PHASE_FLAG_PROBE,
-        time_ns: now_ns() - seconds * SECOND_NS,
+        departure: Departure::at(now_ns() - seconds * SECOND_NS),
         ..frame(sequence)
     }
 }
