@@ -112,6 +112,14 @@ def test_quantiles_of_many_are_those_of_each(many: list[tuple[list[int], int]], 
 
 
 @given(MANY, st.data())
+def test_those_that_are_kept_are_as_before(many: list[tuple[list[int], int]], data: st.DataObject) -> None:
+    each = [Distribution(*counted(delays), lost) for delays, lost in many]
+    kept = data.draw(st.lists(st.booleans(), min_size=len(each), max_size=len(each)))
+    left = [one for one, keep in zip(each, kept, strict=True) if keep]
+    same(Distributions.of(each).where(np.array(kept)), left)
+
+
+@given(MANY, st.data())
 def test_those_of_a_group_are_merged(many: list[tuple[list[int], int]], data: st.DataObject) -> None:
     each = [Distribution(*counted(delays), lost) for delays, lost in many]
     steps = data.draw(st.lists(st.booleans(), min_size=len(each) - 1, max_size=len(each) - 1))

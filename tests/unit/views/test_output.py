@@ -18,6 +18,7 @@ from vtax.inputs import InputError
 from vtax.model import numbers
 from vtax.model.estimate import Estimate
 from vtax.results import Result
+from vtax.views.export.openmetrics import openmetrics
 from vtax.views.figures import draw_figures
 from vtax.views.palette import styles
 from vtax.views.summary import summarise
@@ -224,6 +225,21 @@ def test_a_narrow_terminal_breaks_no_number_name_or_head(width: int, tmp_path: P
     unbroken = {word for word in words(200) if word != "]" and any(map(str.isalnum, word))}
     assert {"151,365", "qemu-rtl8139", "0%"} <= unbroken
     assert unbroken <= words(width)
+
+
+def test_openmetrics_have_no_quantile_that_a_repetition_may_have_lost(tmp_path: Path) -> None:
+    """What a late source withheld is no loss."""
+    lost = [Made("raw", block, delay_ns=9_000 if block else None) for block in range(3)]
+    late = [Made("container", block, delay_ns=9_000, lateness_ns=0 if block else 8_000) for block in range(3)]
+    lines = "".join(openmetrics(make(tmp_path / "r", [*lost, *late]))).splitlines()
+    with_median = [line for line in lines if line.startswith("vtax_latency_p50_seconds{")]
+    assert {platform for platform in ("raw", "container") for line in with_median if platform in line} == {
+        "container"
+    }
+    assert {platform for platform in ("raw", "container") for line in lines if platform in line} == {
+        "raw",
+        "container",
+    }
 
 
 @pytest.mark.parametrize("made", [{"delay_ns": None}, {"probes_lost": 5_000}])
