@@ -58,10 +58,8 @@ def test_bare_hosts_and_containers_answer_over_the_link(tmp_path: Path) -> None:
     result = measured(tmp_path, "raw,container", "placement=inter-host", "message_bytes=1,65536")
     assert_answered(result, cells=4)
     rows = result.query("SELECT cell, message_bytes, latency_min_ns FROM cells").to_pylist()
-    for row in rows:
-        # A busy machine is slower, and never faster than the wire.
-        on_the_wire = row["latency_min_ns"] > 0.9 * WIRE_NS
-        assert on_the_wire is (row["message_bytes"] == 65536), row
+    # A busy machine is slower, and never faster than the wire.
+    assert all(row["latency_min_ns"] > 0.9 * WIRE_NS for row in rows if row["message_bytes"] == 65536), rows
     if len({row["cell"] for row in rows}) == 4:
         added = summarise(result).added["added-times"]
         assert [(row.cell.platform, row.reference) for row in added] == [("container", "raw")] * 2
