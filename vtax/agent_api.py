@@ -1019,6 +1019,14 @@ class SampledCpu(Message, frozen=True, kw_only=True):
     """Samples that the window has room for."""
     late_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """How long after they were due all samples were taken, added up, in ns."""
+    latest_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """How long after it was due the latest sample was taken, in ns."""
+    missed: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """Samples that were due in these pauses and never taken."""
+    paused: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """Samples that were taken 0.1 ms or more after they were due: the CPU was away, or let nothing interrupt
+    it.
+    """
     taken: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """Samples that were taken."""
     unfiled: Annotated[int, Meta(ge=0, le=9223372036854775807)]

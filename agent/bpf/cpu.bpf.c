@@ -16,6 +16,9 @@ enum context { CONTEXT_TASK, CONTEXT_SOFTIRQ, CONTEXT_HARDIRQ };
 #define HARDIRQ_MASK 0xf
 #define PF_KTHREAD 0x00200000
 
+/* A virtual machine's clock interrupts are late by up to some 30 us while nothing is wrong. */
+#define PAUSE_NS 100000
+
 struct rq {
 	int cpu;
 } __attribute__((preserve_access_index));
@@ -84,6 +87,9 @@ struct taken {
 	__u64 samples; /* in the window, filed or not */
 	__u64 unfiled; /* of these, those that there was no room for, or whose context cannot be told */
 	__u64 late_ns; /* how long after they were due all samples were taken */
+	__u64 latest_ns; /* the same of the latest sample */
+	__u64 paused; /* samples that were late by PAUSE_NS or more */
+	__u64 missed; /* samples that were due meanwhile, and never taken */
 };
 
 struct {
@@ -112,6 +118,8 @@ struct {
  * program name a CPU's variables. Set before loading.
  */
 const volatile __s64 count_from_queue;
+
+const volatile __u64 period_ns; /* between two samples of a CPU; set before loading */
 
 /* What the clock's interrupt came upon; below 0 where that cannot be told. One hard interrupt is the clock's own. */
 static __always_inline int interrupted(const struct task_struct *task, int cpu)
@@ -168,6 +176,7 @@ int cpu_sample(void *event)
 	if (!window || !taken || now_ns < window->start_ns || now_ns >= window->end_ns)
 		return 0;
 
+	__u64 late_ns = now_ns - due_ns(event);
 	int context = interrupted(task, cpu);
 	struct owner owner = {
 		.cgroup = bpf_get_current_cgroup_id(),
@@ -178,7 +187,13 @@ int cpu_sample(void *event)
 	};
 
 	taken->samples++;
-	taken->late_ns += now_ns - due_ns(event);
+	taken->late_ns += late_ns;
+	if (late_ns > taken->latest_ns)
+		taken->latest_ns = late_ns;
+	if (late_ns >= PAUSE_NS) {
+		taken->paused++;
+		taken->missed += late_ns / period_ns;
+	}
 	if (context < 0 || !file(&owner, task))
 		taken->unfiled++;
 	return 0;

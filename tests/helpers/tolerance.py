@@ -13,6 +13,7 @@ from vtax.workloads.forwarding.measure import instrument
 BOUNDS = (
     (interference, "STEAL_INVALID"),
     (interference, "TAKEN_INVALID"),
+    (interference, "PAUSED_INVALID"),
     (instrument, "WAIT_INVALID"),
 )
 

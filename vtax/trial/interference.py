@@ -1,6 +1,7 @@
 """What the machine and others did to a trial: CPU time stolen, taken, withheld; a clock stepped, netfilter set."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 from vtax.machine import cpu
 from vtax.machine.bridge_netfilter import in_words, is_other
@@ -15,6 +16,9 @@ TAKEN_SUSPECT, TAKEN_INVALID = 0.05, 0.10
 """Share of the UUT's CPU time, or of the far end's, that other processes took."""
 THROTTLED_SUSPECT, THROTTLED_INVALID = 0.01, 0.10
 """Share of a trial, in time of one CPU, that a quota held threads of vtax or of guests back."""
+PAUSED = "CPUs of the UUT were paused"
+PAUSED_SUSPECT, PAUSED_INVALID = 0.05, 0.10
+"""Share of the samples of the UUT's CPUs that were 0.1 ms late or more, or missed meanwhile."""
 CLOCK_STEP_NS = 100_000_000
 """Time of day that moved this far against the monotonic clock was stepped."""
 
@@ -24,6 +28,7 @@ def interference_findings(measured: Observed) -> Iterator[Finding]:
     yield from _stolen(measured)
     yield from taken_findings(measured, measured.cpu[1]["idle_s"] if measured.cpu else (), "the UUT")
     yield from _throttled(measured)
+    yield from _paused(measured)
     yield from _clock(measured)
     for host in hosts_with_other_netfilter(measured):
         yield (
@@ -104,6 +109,35 @@ def _throttled(measured: Observed) -> Iterator[Finding]:
     yield from graded(
         held_s[most] / (after["at_s"] - before["at_s"]), THROTTLED_SUSPECT, THROTTLED_INVALID, what
     )
+
+
+@dataclass(frozen=True)
+class SamplePauses:
+    """What the samples of CPUs show of pauses: times in which a CPU took no interrupt for 0.1 ms or more."""
+
+    share: float
+    """Samples that were due in a pause, of all that were taken or missed by one."""
+    latest_ns: int
+    """How late the latest sample was, pause or not."""
+
+
+def uut_pauses(measured: Observed) -> SamplePauses | None:
+    """Return the pauses of the CPUs of the UUT's host; None where these had no sample, as idle CPUs may not."""
+    if measured.sampled is None or measured.cpu is None:
+        return None
+    uut = [sampled for sampled in measured.sampled.cpus if sampled.cpu in measured.cpu[1]["idle_s"]]
+    missed = sum(sampled.missed for sampled in uut)
+    due = missed + sum(sampled.taken for sampled in uut)
+    if not due:
+        return None
+    paused = missed + sum(sampled.paused for sampled in uut)
+    return SamplePauses(paused / due, max(sampled.latest_ns for sampled in uut))
+
+
+def _paused(measured: Observed) -> Iterator[Finding]:
+    if (pauses := uut_pauses(measured)) is not None:
+        what = f"{PAUSED}: for up to {pauses.latest_ns / 1e6:.1f} ms at a time; of their samples"
+        yield from graded(pauses.share, PAUSED_SUSPECT, PAUSED_INVALID, what)
 
 
 def _clock(measured: Observed) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from typing import Literal
 from vtax.keys.traced import TracedKeys
 from vtax.keys.workload import WorkloadKeys
 from vtax.results import Row
-from vtax.trial.interference import throttled_s
+from vtax.trial.interference import throttled_s, uut_pauses
 from vtax.trial.observed import Observed
 from vtax.trial.verdict import Judgement
 
@@ -38,11 +38,21 @@ def trial_row(
         "wall_s": measured.wall_s,
         "overhead_s": measured.wall_s - warmup_s - duration_s - drain_s if complete else None,
         "throttled_s": max(throttled_s(measured).values(), default=0.0) if complete else None,
+        **(_pause_columns(measured) if complete else {}),
         "uut_context": judgement.uut_context,
         "verdict": str(judgement.verdict),
         **_traced_columns(cell.workload, judgement),
         "reasons": list(judgement.reasons),
         "started_at": measured.started_at,
+    }
+
+
+def _pause_columns(measured: Observed) -> Row:
+    """The columns about pauses of the UUT's CPUs."""
+    pauses = uut_pauses(measured)
+    return {
+        "uut_paused_share": pauses.share if pauses else None,
+        "uut_longest_pause_ns": pauses.latest_ns if pauses else None,
     }
 
 

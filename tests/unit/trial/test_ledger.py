@@ -13,6 +13,8 @@ from vtax.testbed.accounts import CONTROLLER, Account
 from vtax.testbed.cpu_time import Owners
 from vtax.trial.cpu.ledger import UNTOLD, CpuTime, account_of, interval, ledger
 from vtax.trial.frames.measured import Measured
+from vtax.trial.interference import uut_pauses
+from vtax.trial.trial_rows import trial_row
 from vtax.trial.verdict import Verdict
 from vtax.workloads.forwarding.measure.rows import Instrument
 
@@ -53,7 +55,16 @@ def told(entries: list[ThreadSamples], expected: int, unfiled: int = 0, cpus: in
     taken = [sum(entry.samples for entry in entries if entry.cpu == cpu) + unfiled for cpu in range(cpus)]
     return CpuReadAnswer(
         cpus=[
-            SampledCpu(cpu=cpu, expected=expected, taken=taken[cpu], unfiled=unfiled, late_ns=0)
+            SampledCpu(
+                cpu=cpu,
+                expected=expected,
+                taken=taken[cpu],
+                unfiled=unfiled,
+                late_ns=0,
+                latest_ns=0,
+                paused=0,
+                missed=0,
+            )
             for cpu in range(cpus)
         ],
         samples=entries,
@@ -225,6 +236,34 @@ def test_a_thread_may_be_misjudged_by_the_samples_lateness_each_time_it_runs() -
         measured.sampled = with_cpu(measured.sampled, 1, late_ns=4000 * 20_000)
         measured.cpu[1]["threads"][0]["runs"] = runs  # type: ignore[index]
         assert len(judge(measured).reasons) == reasons
+
+
+@pytest.mark.parametrize(
+    ("paused", "missed", "verdict"), [(39, 160, "valid"), (40, 175, "suspect"), (40, 440, "invalid")]
+)
+def test_pauses_of_the_uuts_cpus_make_a_trial_suspect_and_many_invalid(
+    paused: int, missed: int, verdict: str
+) -> None:
+    """CPU 1 has 4000 samples beside those that were missed; those of CPU 0 are the instrument's."""
+    measured = sampled()
+    assert measured.sampled is not None
+    changes = {"late_ns": 80_000_000, "latest_ns": 12_300_000, "paused": paused, "missed": missed}
+    measured.sampled = with_cpu(with_cpu(measured.sampled, 1, **changes), 0, paused=4000, latest_ns=10**9)
+    judgement = judge(measured)
+    assert judgement.verdict == verdict
+    share = (paused + missed) / (4000 + missed)
+    reason = f"CPUs of the UUT were paused: for up to 12.3 ms at a time; of their samples: {100 * share:.1f}%"
+    assert [found for found in judgement.reasons if "paused" in found] == [reason] * (verdict != "valid")
+    columns = trial_row(measured, judgement, {}, (0.1, 1.0), drain_s=0.0, start_spread_ms=None)
+    assert columns["uut_paused_share"] == pytest.approx(share)
+    assert columns["uut_longest_pause_ns"] == 12_300_000
+
+
+def test_idle_cpus_without_a_sample_have_no_pauses_to_tell_of() -> None:
+    measured = sampled()
+    assert measured.sampled is not None
+    measured.sampled = with_cpu(measured.sampled, 1, taken=0)
+    assert uut_pauses(measured) is None
 
 
 def test_time_that_is_nobodys_makes_a_trial_suspect() -> None:

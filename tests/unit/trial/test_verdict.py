@@ -141,6 +141,14 @@ def test_pauses_in_which_the_kernel_had_another_run_are_no_absence_of_the_cpu() 
     assert judge(measured).reasons == ()
 
 
+def test_a_source_that_the_kernel_kept_off_all_the_time_that_it_paused_was_not_away() -> None:
+    """It watched for half of the window: 40% of the window are 80% of what it watched."""
+    measured = make_measured(make_cell())
+    change_source(measured, pauses=_pauses(0.8))
+    _wait(measured, 0.4)
+    assert [instrument.AWAY in reason for reason in judge(measured).reasons] == [False]
+
+
 def _steal(measured: Measured, share: float) -> None:
     measured.cpu[1]["steal_s"] = {1: share}  # type: ignore[index]
 
@@ -201,7 +209,7 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
     "away": (
         lambda m: change_source(m, pauses=_pauses(0.07)),
         Verdict.SUSPECT,
-        "the source's CPU was away: for up to 25.8 ms at a time; of the time that it watched: 6.9%",
+        "the source's CPU was away: for up to 25.8 ms at a time; of the time that it watched: 6.8%",
     ),
     "long away": (lambda m: change_source(m, pauses=_pauses(0.3)), Verdict.INVALID, "CPU was away"),
     "aborted": (lambda m: change_source(m, aborted=True), Verdict.INVALID, "aborted"),

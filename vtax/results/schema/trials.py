@@ -58,6 +58,19 @@ TRIALS: Final = Table(
             "s",
             "longest that the CPU quota of a cgroup held threads of vtax or of guests back, on the UUT's machine",
         ),
+        Column(
+            "uut_paused_share",
+            DOUBLE,
+            "ratio",
+            "share of the samples of the UUT's CPUs that were 0.1 ms late or more, or missed meanwhile: something "
+            "below the kernel had the CPU, or nothing could interrupt it; null where its CPUs were not sampled",
+        ),
+        Column(
+            "uut_longest_pause_ns",
+            DOUBLE,
+            "ns",
+            "how late the latest of these samples was; null as uut_paused_share",
+        ),
         Column("hello_s", DOUBLE, "s", "from the guest's start to its agent's hello"),
         Column(
             "ready_s", DOUBLE, "s", "from the guest's start to a path that carries frames on every stream"

@@ -24,9 +24,14 @@ class ThreadShares:
 class PauseShare:
     """What a paced source saw of pauses: times of 5 µs or more between two looks at the clock with no send or sleep."""
 
-    share: float
-    """Their share of the time that it watched."""
+    paused_ns: int
+    watched_ns: int
     longest_ns: int
+
+    @property
+    def share(self) -> float:
+        """Their share of the time that it watched."""
+        return self.paused_ns / self.watched_ns
 
 
 def pauses_of(source: SourceRunAnswer) -> PauseShare | None:
@@ -34,7 +39,7 @@ def pauses_of(source: SourceRunAnswer) -> PauseShare | None:
     pauses = source.pauses
     if pauses is None or not pauses.watched_ns:
         return None
-    return PauseShare(pauses.paused_ns / pauses.watched_ns, pauses.longest_ns)
+    return PauseShare(pauses.paused_ns, pauses.watched_ns, pauses.longest_ns)
 
 
 def waited_share(stream: StreamSent) -> float | None:

@@ -92,6 +92,7 @@ impl Cpu {
                 .as_deref_mut()
                 .expect("the program has constants");
             constants.count_from_queue = count_from_queue;
+            constants.period_ns = period_ns;
             open.load()
         })?;
         let links = cpus
@@ -164,6 +165,9 @@ impl Cpu {
             taken: taken.samples,
             unfiled: taken.unfiled,
             late_ns: taken.late_ns,
+            latest_ns: taken.latest_ns,
+            paused: taken.paused,
+            missed: taken.missed,
         })
     }
 

@@ -63,6 +63,12 @@ pub(super) struct SampledCpu {
     pub(super) unfiled: u64,
     /// How long after they were due all samples were taken, added up, in ns.
     pub(super) late_ns: u64,
+    /// How long after it was due the latest sample was taken, in ns.
+    pub(super) latest_ns: u64,
+    /// Samples that were taken 0.1 ms or more after they were due: the CPU was away, or let nothing interrupt it.
+    pub(super) paused: u64,
+    /// Samples that were due in these pauses and never taken.
+    pub(super) missed: u64,
 }
 
 /// Samples of one thread on one CPU in one context.

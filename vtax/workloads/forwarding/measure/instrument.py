@@ -44,7 +44,8 @@ def _source(measured: Measured, host: str, source: SourceRunAnswer, beside: floa
         what = f"{host} {WAITED}{_meanwhile(measured, host)}"
         yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, what)
     if (pauses := pauses_of(source)) is not None:
-        away = pauses.share - (thread.kept_off if thread is not None else 0.0)
+        kept_off_ns = 1e9 * measured.window_s * thread.kept_off if thread is not None else 0.0
+        away = max(0.0, pauses.paused_ns - kept_off_ns) / pauses.watched_ns
         yield from graded(away, AWAY_SUSPECT, AWAY_INVALID, f"the {host}'s {AWAY}: {_longest(pauses)}")
     if _kept_up_unhindered(measured) and source.lag_ns is not None and source.lag_ns.p99 > LATE_P99_NS:
         yield (
