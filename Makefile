@@ -11,7 +11,7 @@
 # make audit: known vulnerabilities of what vtax is made of; it needs a network, and builds cargo-deny once.
 # make fuzz, make soak: the same tests at length; docs/testing.md tells what they cover.
 # make bench: vtax beside other tools in the same run; writes bench/RESULTS.md.
-# make validate: known taxes, other tools, undisturbed trials, simulated campaigns, planted artifacts; writes docs/validation.md.
+# make validate: known taxes, a slow machine, other tools, undisturbed trials, simulated campaigns, planted artifacts; writes docs/validation.md.
 
 # Compiled modules are kept, whatever the environment says: tests start vtax some hundred times, and compiling it takes 1.5 s.
 export PYTHONDONTWRITEBYTECODE :=

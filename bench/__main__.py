@@ -1,6 +1,5 @@
 """`python -m bench [PART ...]`: measure the parts, and write bench/RESULTS.md when all of them were."""
 
-import os
 import shutil
 import sys
 import tempfile
@@ -11,6 +10,7 @@ from bench.figure import Section
 from bench.page import page
 from bench.tools import versions
 from validation.parts import are_known, facts, prepared
+from validation.speeds import Speeds
 
 PARTS = (
     "generation",
@@ -32,7 +32,8 @@ PARTS = (
 PAGE = Path(__file__).resolve().parent / "RESULTS.md"
 
 
-def _section(name: str, directory: Path) -> Section:
+def _section(name: str, directory: Path, speeds: Speeds) -> Section:
+    speeds.look(name)
     module, own = prepared("bench", name, directory)
     section: Section = module.run(own)
     return section
@@ -42,15 +43,14 @@ def main(names: list[str]) -> int:
     """Exit status 0 where everything held or is explained, 1 where something is not, 2 for an unknown part."""
     if not are_known(names, PARTS):
         return 2
-    begun = time.monotonic()
+    begun, speeds = time.monotonic(), Speeds()
     directory = Path(tempfile.mkdtemp(prefix="vtax-bench-"))
     try:
-        sections = [_section(name, directory) for name in names or PARTS]
+        sections = [_section(name, directory, speeds) for name in names or PARTS]
     finally:
         shutil.rmtree(directory)
     wall_min = (time.monotonic() - begun) / 60
-    cpus = f"{len(os.sched_getaffinity(0))} CPUs, "
-    text = page(f"{facts(wall_min, cpus)} {versions()}.\n", sections)
+    text = page(f"{facts(wall_min)} {versions()}.\n\n{speeds.text()}", sections)
     if names:
         print(text)
     else:

@@ -9,13 +9,15 @@ from pathlib import Path
 from validation.page import page
 from validation.parts import are_known, facts, prepared
 from validation.section import Section
+from validation.speeds import Speeds
 
-PARTS = ("known_tax", "agreement", "undisturbed", "simulated", "anytime", "artifacts")
+PARTS = ("known_tax", "native", "slowed", "agreement", "undisturbed", "simulated", "anytime", "artifacts")
 """Modules of this package with `run(directory) -> Section`, in the order of the page."""
 PAGE = Path(__file__).resolve().parent.parent / "docs/validation.md"
 
 
-def _section(name: str, directory: Path) -> Section:
+def _section(name: str, directory: Path, speeds: Speeds) -> Section:
+    speeds.look(name)
     module, own = prepared("validation", name, directory)
     section: Section = module.run(own)
     return section
@@ -25,11 +27,11 @@ def main(names: list[str]) -> int:
     """Exit status 0 where everything held or is explained, 1 where something is not, 2 for an unknown part."""
     if not are_known(names, PARTS):
         return 2
-    begun = time.monotonic()
+    begun, speeds = time.monotonic(), Speeds()
     directory = Path(tempfile.mkdtemp(prefix="vtax-validation-"))
-    sections = [_section(name, directory) for name in names or PARTS]
+    sections = [_section(name, directory, speeds) for name in names or PARTS]
     wall_min = (time.monotonic() - begun) / 60
-    text = page(f"{facts(wall_min)}\n", sections)
+    text = page(f"{facts(wall_min)}\n\n{speeds.text()}", sections)
     if names:
         print(text)
     else:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
+from vtax.machine.environment import host_environment, mitigations_in_words
 from vtax.testbed.layout import cpu_layout
 
 
@@ -27,9 +28,11 @@ def prepared(package: str, name: str, directory: Path) -> tuple[ModuleType, Path
     return importlib.import_module(f"{package}.{name}"), part
 
 
-def facts(wall_min: float, cpus: str = "") -> str:
-    """When, how long and on what machine; `cpus` is said before what its CPUs are for."""
+def facts(wall_min: float) -> str:
+    """When, how long and on what machine."""
+    machine = host_environment()
     return (
-        f"Measured on {datetime.now(UTC):%Y-%m-%d} in {wall_min:.0f} minutes: "
-        f"{platform.system()} {platform.release()}, {cpus}CPUs by role {cpu_layout()}."
+        f"Measured on {datetime.now(UTC):%Y-%m-%d} in {wall_min:.0f} minutes: {platform.system()} {machine.kernel}, "
+        f"{machine.cpus} CPUs ({machine.cpu_model or 'of an unknown model'}), by role {cpu_layout()}; mitigations: "
+        f"{mitigations_in_words(machine.mitigations)}."
     )

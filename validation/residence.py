@@ -1,20 +1,15 @@
 """How long a guest's own kernel holds frames, by its own time stamps, beside the delay that vtax measures of them."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from validation.agreement.trials import NoTrial, Trials, cell
-from vtax.machine.ownership import OwnershipRecord
+from validation.agreement.trials import flow
+from validation.trials import Machine, NoTrial, Trials, cell, machine_held, path_of
 from vtax.platforms import presets
 from vtax.testbed.guest import GUEST
-from vtax.testbed.host_session import hold_host
-from vtax.testbed.layout import cpu_layout
-from vtax.testbed.machines import OneMachine
 from vtax.trial.failures import BUILD_FAILURES
-from vtax.trial.settings import settings_of
-from vtax.workloads.forwarding.measure.path import ForwardingPath, forwarding_testbed
+from vtax.units import mbps
 
 REPEATS = 5
 
@@ -45,39 +40,23 @@ def stamped(platform: str, qdiscs: Sequence[str], load: Load) -> dict[str, dict[
 
     Each trial has a guest of its own, as those of a campaign's blocks have: guests differ from boot to boot.
     """
-    affinity, cpus = os.sched_getaffinity(0), cpu_layout()
-    with hold_host("validation residence") as record:
-        try:
-            os.sched_setaffinity(0, cpus["controller"])
+    try:
+        with machine_held("validation residence") as machine:
             found: dict[str, dict[int, Held]] = {qdisc: {} for qdisc in qdiscs}
             for repetition, qdisc in product(range(REPEATS), qdiscs):
-                found[qdisc][repetition] = _behind(platform, qdisc, load, cpus, record)
+                found[qdisc][repetition] = _behind(platform, qdisc, load, machine)
             return found
-        except (*BUILD_FAILURES, NoTrial) as failure:
-            raise NotStamped(f"{platform}: {failure}") from None
-        finally:
-            os.sched_setaffinity(0, affinity)
+    except (*BUILD_FAILURES, NoTrial) as failure:
+        raise NotStamped(f"{platform}: {failure}") from None
 
 
-def _behind(
-    platform: str, qdisc: str, load: Load, cpus: dict[str, list[int]], record: OwnershipRecord
-) -> Held:
-    preset, trials = presets()[platform], Trials()
-    config = preset.resolve({"egress_qdisc": qdisc})
-    emulated = preset.platform().prepare(config).emulated
-    asked = cell(platform, load.frame_bytes, load.fps, load.duration_s)
-    settings = settings_of(asked, cpus)
-    port_kind = settings.port_kind(preset.platform().port)
-    path = ForwardingPath(
-        preset, config, forwarding_testbed(settings, port_kind, 1, OneMachine(record, cpus))
-    )
-    try:
-        path.open()
+def _behind(platform: str, qdisc: str, load: Load, machine: Machine) -> Held:
+    asked = cell(platform, load.frame_bytes, mbps(load.fps, load.frame_bytes), load.duration_s)
+    options = {"egress_qdisc": qdisc}
+    with path_of(presets()[platform], asked, machine, options) as (path, emulated):
         path.testbed.uut.api(GUEST).residence_open()
-        _, flow = trials.whole(path, asked, emulated=emulated)
+        _, sent = flow(Trials(), path, asked, emulated=emulated)
         residence = path.testbed.uut.api(GUEST).residence_read()
-    finally:
-        path.close()
-    if residence.frames < flow.received or residence.p50_ns is None:
-        raise NotStamped(f"{platform}: the guest stamped {residence.frames} of {flow.received} frames")
-    return Held(residence.p50_ns, flow.delay_p50_ns)
+    if residence.frames < sent.received or residence.p50_ns is None:
+        raise NotStamped(f"{platform}: the guest stamped {residence.frames} of {sent.received} frames")
+    return Held(residence.p50_ns, sent.delay_p50_ns)

@@ -1,9 +1,8 @@
 """Agreement: one path, measured by vtax and by iperf3, sockperf, ping, and tshark on a capture of the same trial."""
 
-import os
 from pathlib import Path
 
-from validation.agreement.checks import COMPARED, CONFIDENCE, REFUTED, platform_checks
+from validation.agreement.checks import COMPARED, REFUTED, platform_checks
 from validation.agreement.passage import WARMUP_S
 from validation.agreement.process import ToolFailed
 from validation.agreement.samples import (
@@ -14,11 +13,10 @@ from validation.agreement.samples import (
     ROUNDS,
     on_platform,
 )
-from validation.agreement.trials import NoTrial, Trials
+from validation.equivalence import CONFIDENCE
 from validation.section import Check, Section
+from validation.trials import NoTrial, Trials, machine_held
 from vtax.platforms import presets
-from vtax.testbed.host_session import hold_host
-from vtax.testbed.layout import cpu_layout
 from vtax.trial.failures import BUILD_FAILURES
 
 PLATFORMS = ("raw", "container", "uml", "qemu-virtio")
@@ -55,20 +53,14 @@ such a machine, unless even the interval at {REFUTED:.1%} lies beyond: {CONFIDEN
 
 def run(directory: Path) -> Section:
     """Measure all platforms; a platform that could not be measured is a check that does not hold."""
-    cpus = cpu_layout()
-    affinity = os.sched_getaffinity(0)
     trials = Trials()
     checks: list[Check] = []
-    with hold_host("validation agreement") as record:
-        try:
-            os.sched_setaffinity(0, cpus["controller"])
-            for name in PLATFORMS:
-                try:
-                    samples = on_platform(presets()[name], cpus, record, trials, directory)
-                except (*BUILD_FAILURES, NoTrial, ToolFailed) as failure:
-                    checks.append(Check(name, f"not measured: {failure}", "measured", holds=False))
-                    continue
-                checks += platform_checks(name, samples)
-        finally:
-            os.sched_setaffinity(0, affinity)
+    with machine_held("validation agreement") as machine:
+        for name in PLATFORMS:
+            try:
+                samples = on_platform(presets()[name], machine, trials, directory)
+            except (*BUILD_FAILURES, NoTrial, ToolFailed) as failure:
+                checks.append(Check(name, f"not measured: {failure}", "measured", holds=False))
+                continue
+            checks += platform_checks(name, samples)
     return Section("Agreement with other tools", TEXT, tuple(checks))

@@ -1,18 +1,15 @@
 """What must hold between vtax and another tool: a row for each platform, quantity and tool."""
 
-import itertools
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-import scipy
 
 from validation.agreement.flow import COUNTS, Flow
 from validation.agreement.iperf3 import Sent
 from validation.agreement.roundtrip import TOOLS
 from validation.agreement.samples import PER_10000, RoundTrips, Samples
 from validation.agreement.trials import OneWay
+from validation.equivalence import CONFIDENCE, Budget, median_interval, microseconds
 from validation.section import Check
 
 Z_999 = 3.29
@@ -33,8 +30,6 @@ WAY_SHARE = 0.15
 """Of vtax's delay, where that is more: waking a guest is not the same from run to run."""
 LESS_NS = 3_000
 """By how much less a tool's request may take than vtax's frame; set by judgement, no measurement gives it."""
-CONFIDENCE = 0.9
-"""Of an interval that has to lie within its budget: equivalence by two one-sided tests of 5%."""
 COMPARED = 16
 """Rows of ways: four platforms, two ways, two tools."""
 REFUTED = 1 - (1 - CONFIDENCE) / COMPARED
@@ -127,52 +122,17 @@ def _way(what: str, tool: str, ours: Sequence[OneWay], theirs_ns: Sequence[float
     differences_ns = [their_ns - our_ns for their_ns, our_ns in zip(theirs_ns, ours_ns, strict=True)]
     found_ns = median_interval(differences_ns)
     explanation = None
-    if budget.overlaps(median_interval(differences_ns, REFUTED)) and not budget.holds(found_ns):
-        for who, own_ns in (("vtax", ours_ns), (tool, theirs_ns)):
-            from_round_to_round_ns = median_interval([b - a for a, b in itertools.pairwise(own_ns)])
-            if not budget.holds(from_round_to_round_ns):
-                explanation = (
-                    f"From one round to the next {who} itself differs by {_interval_us(from_round_to_round_ns)} µs, "
-                    "beyond the same budget: this machine was too uneven to tell."
-                )
+    if not budget.holds(found_ns) and not budget.unexplained(differences_ns, COMPARED):
+        explanation = budget.too_uneven((("vtax", ours_ns), (tool, theirs_ns)), microseconds)
     before_ns = statistics.median(way.before_capture_ns for way in ours)
     return Check(
         what,
         f"vtax {_median_us(ours_ns)} and {_us(before_ns)} before its capture, {tool} {_median_us(theirs_ns)}: "
-        f"{statistics.median(differences_ns) / 1e3:+.1f} {_interval_us(found_ns)} µs, n = {len(ours)}",
-        f"{budget.least_ns / 1e3:+.1f} to {budget.most_ns / 1e3:+.1f} µs",
+        f"{statistics.median(differences_ns) / 1e3:+.1f} {microseconds(found_ns)}, n = {len(ours)}",
+        f"{budget.least / 1e3:+.1f} to {budget.most / 1e3:+.1f} µs",
         budget.holds(found_ns),
         explanation,
     )
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How far one may lie from another and still be called the same, both bounds included."""
-
-    least_ns: float
-    most_ns: float
-
-    def holds(self, interval_ns: tuple[float, float]) -> bool:
-        """Whether all of an interval is within: the equivalence is shown."""
-        return self.least_ns <= interval_ns[0] and interval_ns[1] <= self.most_ns
-
-    def overlaps(self, interval_ns: tuple[float, float]) -> bool:
-        """Whether a part of an interval is within: the equivalence is not refuted."""
-        return interval_ns[0] <= self.most_ns and self.least_ns <= interval_ns[1]
-
-
-def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """An interval of the median at so much or more, whatever the distribution; unbounded for too few values.
-
-    As many of the lowest and of the highest values are left out as a fair coin allows (Conover, Practical
-    Nonparametric Statistics, 3.2).
-    """
-    left_out = int(scipy.stats.binom.ppf((1 - confidence) / 2, len(values), 0.5)) - 1
-    if left_out < 0:
-        return -math.inf, math.inf
-    ordered = sorted(values)
-    return ordered[left_out], ordered[-1 - left_out]
 
 
 def _rate(what: str, tool: str, ours: Sequence[float], theirs: Sequence[float], share: float) -> Check:
@@ -199,10 +159,6 @@ def _median(values: Sequence[float]) -> str:
 def _median_us(values_ns: Sequence[float]) -> str:
     values = [value / 1e3 for value in values_ns]
     return f"{statistics.median(values):.1f} ({min(values):.1f} to {max(values):.1f}) µs"
-
-
-def _interval_us(interval_ns: tuple[float, float]) -> str:
-    return f"[{interval_ns[0] / 1e3:+.1f}, {interval_ns[1] / 1e3:+.1f}]"
 
 
 def _us(value_ns: float) -> str:

@@ -9,14 +9,11 @@ from validation.agreement.flow import Flow
 from validation.agreement.ground import Ground, path_ground
 from validation.agreement.plant import Planted, planted
 from validation.agreement.roundtrip import RoundTrip
-from validation.agreement.trials import OneWay, Trials, cell
+from validation.agreement.trials import OneWay, delay_p50_ns, flow
+from validation.trials import Machine, Trials, cell, path_of
 from vtax.machine.clock import clock_offset_ns
-from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import Preset
-from vtax.testbed.machines import OneMachine
-from vtax.trial.settings import settings_of
-from vtax.workloads.forwarding.measure.path import ForwardingPath as TestPath
-from vtax.workloads.forwarding.measure.path import forwarding_testbed
+from vtax.units import mbps
 
 FRAME_BYTES = 128
 FPS = 5000
@@ -53,38 +50,29 @@ class Samples:
     """From the sink's end to the source's."""
 
 
-def on_platform(
-    preset: Preset, cpus: dict[str, list[int]], record: OwnershipRecord, trials: Trials, directory: Path
-) -> Samples:
+def on_platform(preset: Preset, machine: Machine, trials: Trials, directory: Path) -> Samples:
     """Everything on one path of a platform; raises PlatformUnusable, PathFailed, NoTrial, ToolFailed."""
-    config = preset.resolve({})
-    emulated = preset.platform().prepare(config).emulated
-    asked = cell(preset.name, FRAME_BYTES, FPS, TRIAL_S)
-    settings = settings_of(asked, cpus)
-    port_kind = settings.port_kind(preset.platform().port)
-    path = TestPath(preset, config, forwarding_testbed(settings, port_kind, 1, OneMachine(record, cpus)))
-    testbed, host_cpu = path.testbed, cpus["host"][0]
+    asked = cell(preset.name, FRAME_BYTES, mbps(FPS, FRAME_BYTES), TRIAL_S)
+    host_cpu, record = machine.cpus["host"][0], machine.record
     departures, arrivals = directory / "departures.pcap", directory / "arrivals.pcap"
-    try:
-        path.open()
+    with path_of(preset, asked, machine) as (path, emulated):
+        testbed = path.testbed
         all_kinds = Planted(lost=PER_10000, twice=PER_10000, late=PER_10000)
         with (
             planted(testbed.uut.namespace, all_kinds, FRAME_BYTES, directory),
             captured(testbed.source, record, host_cpu, "src0", departures),
             captured(testbed.uut, record, host_cpu, "out0", arrivals),
         ):
-            number, flow = trials.whole(path, asked, emulated=emulated)
+            number, ours = flow(trials, path, asked, emulated=emulated)
         seen = capture.seen(capture.frames(departures), capture.frames(arrivals), number, clock_offset_ns())
         ground = path_ground(path, record, emulated=emulated)
         loads = []
         # iperf3 takes a datagram that comes twice for one that was late, and its loss for mended.
         with planted(testbed.uut.namespace, Planted(lost=PER_10000), FRAME_BYTES, directory):
             for _ in range(REPEATS):
-                _, other = trials.whole(path, asked, emulated=emulated)
+                _, other = flow(trials, path, asked, emulated=emulated)
                 loads.append((other, iperf3.measure(ground, FRAME_BYTES, FPS, TRIAL_S, directory)))
-        return Samples(flow, seen, loads, *_round_trips(ground, host_cpu, trials, directory))
-    finally:
-        path.close()
+        return Samples(ours, seen, loads, *_round_trips(ground, host_cpu, trials, directory))
 
 
 def _round_trips(
@@ -97,7 +85,7 @@ def _round_trips(
     def by_vtax(ground: Ground, found: RoundTrips) -> None:
         file = directory / "one-way.pcap"
         with captured(ground.near.host, ground.record, capture_cpu, ground.near.interface, file):
-            trial, p50_ns = trials.delay_p50_ns(ground, *load)
+            trial, p50_ns = delay_p50_ns(trials, ground, *load)
         before_ns = capture.before_capture_ns(capture.frames(file), trial, clock_offset_ns())
         found.there.append(OneWay(p50_ns, before_ns))
 

@@ -12,8 +12,10 @@ from vtax.trial.verdict import Finding, Verdict, graded
 STOLEN = "CPU time stolen from the UUT by the hypervisor below"
 STEAL_SUSPECT, STEAL_INVALID = 0.02, 0.10
 """Share of the UUT's CPU time that the machine below took for certain."""
+TAKEN = "CPU time taken from"
 TAKEN_SUSPECT, TAKEN_INVALID = 0.05, 0.10
 """Share of the UUT's CPU time, or of the far end's, that other processes took."""
+THROTTLED = "threads held back by the CPU quota of cgroup"
 THROTTLED_SUSPECT, THROTTLED_INVALID = 0.01, 0.10
 """Share of a trial, in time of one CPU, that a quota held threads of vtax or of guests back."""
 PAUSED = "CPUs of the UUT were paused"
@@ -87,7 +89,7 @@ def taken_findings(measured: Observed, cpus: Collection[int], whose: str) -> Ite
         return
     available_s = (after["at_s"] - before["at_s"]) * len(cpus)
     most = after["others"][max(taken_s, key=lambda process: taken_s[process])]
-    what = f"CPU time taken from {whose} by other processes, most by {most['name']} (process {most['pid']})"
+    what = f"{TAKEN} {whose} by other processes, most by {most['name']} (process {most['pid']})"
     yield from graded(sum(taken_s.values()) / available_s, TAKEN_SUSPECT, TAKEN_INVALID, what)
 
 
@@ -105,7 +107,7 @@ def _throttled(measured: Observed) -> Iterator[Finding]:
         return
     before, after = measured.interference
     most = max(held_s, key=lambda group: held_s[group])
-    what = f"threads held back by the CPU quota of cgroup {most}"
+    what = f"{THROTTLED} {most}"
     yield from graded(
         held_s[most] / (after["at_s"] - before["at_s"]), THROTTLED_SUSPECT, THROTTLED_INVALID, what
     )

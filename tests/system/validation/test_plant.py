@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from validation.agreement.plant import LEAVE, Planted, planted
+from validation.native.busy import busy
 from vtax.machine.namespace import Namespace
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
@@ -53,3 +54,19 @@ def test_iperf3s_ends_meet_although_all_of_its_load_is_lost(uut: Namespace, tmp_
             sender.sendto(bytes(FRAME_BYTES - HEADER_BYTES), (FAR, PORT))
         sender.sendto(b"6789", (FAR, PORT))
         assert receiver.recv(2048) == b"6789"
+
+
+def test_work_takes_each_frame_as_long_as_was_asked_for(uut: Namespace, tmp_path: Path) -> None:
+    """By the program's own clock; what was asked for before is forgotten."""
+    with (
+        uut.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
+        busy(uut, LEAVE, tmp_path) as work,
+    ):
+        for asked_ns in (200_000, 50_000, 0):
+            work.ask(asked_ns)
+            for _ in range(30):
+                sender.sendto(bytes(FRAME_BYTES - HEADER_BYTES), (FAR, PORT))
+            took = work.took()
+            assert 30 <= took.frames <= 40
+            assert took.mean_ns >= asked_ns
+            assert asked_ns <= took.median_ns < asked_ns + 50_000
