@@ -89,7 +89,7 @@ def _nothing_left_by_the_dead(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(autouse=True)
 def _others_are_tolerated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Has no trial of a test that does not measure be invalid by what others take of the machine's CPUs."""
+    """Has no trial of a test that does not measure suffer from a slow or busy machine."""
     if request.node.get_closest_marker("system") and not quiet.measures(request.node):
         from tests.helpers.tolerance import tolerate
 

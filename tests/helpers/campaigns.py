@@ -9,12 +9,12 @@ from typing import Any
 from tests.helpers.paths import program
 from vtax.results import Result
 
-DISTURBED = ("kept waiting for its CPU", "stolen", "taken from the UUT")
+DISTURBED = ("kept waiting for its CPU", "CPU was away", "stolen", "taken from the UUT")
 """What vtax says of a machine that others kept busy."""
 
 
 def vtax(
-    *arguments: str | Path, timeout: float = 240, **options: object
+    *arguments: str | Path, timeout: float = 600, **options: object
 ) -> "subprocess.CompletedProcess[str]":
     command = [str(program()), *map(str, arguments)]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout, **options)  # type: ignore[call-overload,no-any-return]
@@ -30,10 +30,10 @@ def interrupt(process: "subprocess.Popen[str]") -> None:
     """End a command by Ctrl-C. One that ignores it is terminated before the error is raised."""
     process.send_signal(signal.SIGINT)
     try:
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)
     except subprocess.TimeoutExpired:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)
         raise
 
 

@@ -60,7 +60,7 @@ def differences(before: Footprint, after: Footprint) -> Footprint:
     return {kind: changed for kind, changed in came_or_went.items() if changed}
 
 
-def settles(before: Footprint, patience_s: float = 5.0) -> bool:
+def settles(before: Footprint, patience_s: float = 60.0) -> bool:
     """Whether the machine soon comes back to a footprint."""
     deadline = time.monotonic() + patience_s
     while differences(before, footprint()):

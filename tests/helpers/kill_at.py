@@ -139,7 +139,7 @@ CHOSEN = ("--platform", "container")
 def run_with_a_kill(instant: Instant, path: Path, out: Path) -> "subprocess.CompletedProcess[str]":
     arguments = ["run", str(path), *CHOSEN, "--out", str(out)]
     command = [sys.executable, "-m", "tests.helpers.kill_at", str(instant), *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=600, cwd=ROOT)
 
 
 if __name__ == "__main__":

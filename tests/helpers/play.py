@@ -12,7 +12,7 @@ import pytest
 
 from tests.helpers.played_kinds import ANSWERS, scenario
 from tests.helpers.played_machines import TRIAL, Lie, Player, in_phases
-from tests.helpers.tolerance import tolerate
+from tests.helpers.tolerance import judge_mildly
 from vtax import campaign
 from vtax.agent_api import AgentApi
 from vtax.agent_message import Nothing
@@ -69,7 +69,7 @@ Played = Callable[..., tuple[Outcome, Watcher]]
 
 def playing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Played:
     """Play a recorded campaign whose agents lie, without waiting; returns how it ended."""
-    tolerate(monkeypatch.setattr)
+    judge_mildly(monkeypatch.setattr)
     no_sleep = SimpleNamespace(sleep=lambda _: None, monotonic=time.monotonic)
     monkeypatch.setattr(window_trial, "time", no_sleep)
     number = iter(range(1_000_000))

@@ -167,7 +167,7 @@ def test_what_a_killed_campaign_left_is_removed_at_the_next_start(
     running: "subprocess.Popen[str]", scenario: Path, tmp_path: Path
 ) -> None:
     running.kill()
-    running.wait(10)
+    running.wait(120)
     assert footprint()["namespaces"]
     assert_measured(vtax("run", scenario, "--repetitions", "1", "--out", tmp_path / "next"))
 
@@ -189,7 +189,7 @@ def test_a_container_whose_runtime_died_with_the_campaign_is_removed(
     process.send_signal(signal.SIGSTOP)  # or it would delete the container at once
     os.kill(runtime.pid, signal.SIGKILL)
     process.kill()
-    process.communicate(timeout=10)
+    process.communicate(timeout=120)
     assert list(Path("/sys/fs/cgroup").glob(f"**/{name}"))
     cleaned = vtax("clean")
     assert f"removed {container}\n" in cleaned.stdout, cleaned.stderr

@@ -81,13 +81,13 @@ def test_a_campaign_goes_on_when_an_agent_or_its_guest_is_killed(
 @pytest.mark.parametrize("agent", ["source", "sink"])
 def test_an_agent_that_is_killed_spoils_its_trial_only(agent: str, scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    loads = "intended_mbps=" + ",".join(map(str, range(1, 31)))
+    loads = "intended_mbps=" + ",".join(map(str, range(1, 11)))
     process = start("run", scenario, "--platform", "raw", "--set", loads, "--repetitions", "1", "--out", out)
     wait_for_line(process, r"^\[1/")
     (record,) = Path("/run/vtax").glob("*.owned")
     owned = [each for each in owned_processes(record.stem) if each.name == agent]
     os.kill(owned[-1].pid, signal.SIGKILL)
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=600)
     assert "raw: instrument failed: " in errors
     assert "; it is taken down" in errors
     result = Result.open(out)
@@ -95,7 +95,7 @@ def test_an_agent_that_is_killed_spoils_its_trial_only(agent: str, scenario: Pat
     spoiled = [row for row in reasons if row["reason"].startswith("instrument failed")]
     assert [row["verdict"] for row in spoiled] == ["invalid"]
     cells = result.query("SELECT count(DISTINCT cell) AS n FROM trials").to_pylist()
-    assert cells == [{"n": 30}]
+    assert cells == [{"n": 10}]
 
 
 def test_a_complete_campaign_has_nothing_to_resume(scenario: Path, tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_a_disk_that_turns_read_only_ends_the_campaign_and_loses_nothing(
     process = start("run", scenario, "--repetitions", "40", "--out", out)
     wait_for_line(process, r"^\[2/")
     image.fail()
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=600)
     assert process.returncode == 1
     said = errors.splitlines()[-1]
     assert said.startswith(f"{out}")

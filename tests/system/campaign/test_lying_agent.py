@@ -21,7 +21,7 @@ from vtax.results import Result
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
 REPETITIONS = 1
-LONGEST_S = 120.0
+LONGEST_S = 600.0
 """How long a campaign may take: none waits for a lying agent for more than a few calls."""
 MOST_MEMORY_KB = 300_000
 MEASURED, REFUSED, UNUSABLE = 0, 2, 3
@@ -178,7 +178,7 @@ def _little_memory() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.fuzz
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(5400)
 @pytest.mark.usefixtures("_little_memory")
 @pytest.mark.parametrize("kind", SCENARIOS)
 def test_no_agent_ends_a_campaign(

@@ -14,6 +14,7 @@ import pytest
 from tests.helpers.disturb import Act
 from tests.helpers.footprint import cgroups
 from vtax.cli import main
+from vtax.machine import ingress as ingress_threads
 from vtax.machine.cpu import ThreadTime, thread_time
 from vtax.machine.cpu_weight import find_cpu_controller
 from vtax.machine.ingress import thread_ingress
@@ -107,9 +108,12 @@ def _cgroup(controller: str) -> str:
 
 @weighs
 @pytest.mark.usefixtures("starved")
-def test_a_thread_that_has_hardly_begun_is_given_a_cpu_and_a_weight(record: OwnershipRecord) -> None:
+def test_a_thread_that_has_hardly_begun_is_given_a_cpu_and_a_weight(
+    record: OwnershipRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The kernel moves no thread of its own that has not run yet: one of three is met so here."""
     assert CONTROLLER is not None
+    monkeypatch.setattr(ingress_threads, "BEGIN_TIMEOUT_S", 30.0)
     space = Namespace(f"{record.run}-far")
     record.add(OwnedNamespace(space.name))
     space.create()

@@ -168,7 +168,7 @@ class TestGuest:
         guest.agent.process.kill()
         guest.stop()
         assert interfaces(plan.host) == {"lo"}
-        for _ in range(200):
+        for _ in range(1200):
             if machine.links() == before:
                 break
             subprocess.run(["sleep", "0.05"], check=True)

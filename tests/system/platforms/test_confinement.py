@@ -89,7 +89,7 @@ def inside(plan: GuestPlan, expression: str) -> object:
     """The value of an expression in Python in a guest, as its root."""
     script = f"{PREAMBLE}\nprint(json.dumps({expression}))"
     command = [*at_place(plan.scratch / plan.name), *asked(plan, "exec"), "/usr/bin/python3", "-c", script]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -104,7 +104,7 @@ def asked(plan: GuestPlan, command: str) -> list[str]:
 
 def is_known(plan: GuestPlan) -> bool:
     """Whether the runtime has a record of the guest, without which it starts nothing in it."""
-    return subprocess.run(asked(plan, "state"), check=False, capture_output=True, timeout=30).returncode == 0
+    return subprocess.run(asked(plan, "state"), check=False, capture_output=True, timeout=120).returncode == 0
 
 
 def existing(*paths: str) -> list[str]:

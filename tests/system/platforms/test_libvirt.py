@@ -73,7 +73,7 @@ def test_the_emulators_user_has_kvm_and_nobody_elses_rights_change(tmp_path: Pat
     ask = ["sh", "-c", f"exec 3<>{DEVICE} && id -u"]
     user = emulator_user(None)
     done = subprocess.run(
-        [*entering, *as_user(user), *ask], check=False, capture_output=True, text=True, timeout=30
+        [*entering, *as_user(user), *ask], check=False, capture_output=True, text=True, timeout=120
     )
     assert done.stdout.split() == [str(user)], done.stderr
     assert DEVICE.stat() == before
@@ -94,7 +94,7 @@ class TestGuest:
         assert status["Seccomp"] == "2"
         with os.fdopen(os.pidfd_open(guest.emulator[0])) as emulator:
             os.kill(guest.agent.process.pid, signal.SIGKILL)
-            assert select.select([emulator], [], [], 20)[0], "the emulator runs on"
+            assert select.select([emulator], [], [], 60)[0], "the emulator runs on"
         guest.stop()
         assert interfaces(plan.host) == {"lo"}
         assert guest.threads() == {}
@@ -109,7 +109,7 @@ class TestGuest:
             guest.agent.api.ping(timeout_s=0.5)
         with os.fdopen(os.pidfd_open(emulator)) as handle:
             guest.stop()
-            assert select.select([handle], [], [], 5)[0], "readable as soon as its process has ended"
+            assert select.select([handle], [], [], 60)[0], "readable as soon as its process has ended"
         assert interfaces(plan.host) == {"lo"}
 
 

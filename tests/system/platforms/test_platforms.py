@@ -72,9 +72,11 @@ def test_a_container_has_the_cpus_and_the_memory_it_was_given(runtime: str, plan
     assert limits == {"0", str(64 << 20)}
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.usefixtures("leaves_nothing")
-def test_eight_emulators_are_up_at_once(plan: GuestPlan) -> None:
+def test_eight_emulators_are_up_at_once(plan: GuestPlan, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the least memory that a guest may have, booted while the others boot."""
+    monkeypatch.setattr(qemu, "HELLO_TIMEOUT_S", 600.0)
     config = qemu.Config(memory_bytes=128 << 20)
     qemu.Kind().prepare(config)
     everywhere = replace(plan, config=config, cpus=sorted(os.sched_getaffinity(0)))
@@ -122,7 +124,7 @@ def test_an_emulator_ends_with_its_controller() -> None:
     if descriptor is not None:
         poller = select.poll()
         poller.register(descriptor, select.POLLIN)
-        assert poller.poll(5000), "the emulator lives on"
+        assert poller.poll(60_000), "the emulator lives on"
         os.close(descriptor)
 
 

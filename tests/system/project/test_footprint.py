@@ -48,7 +48,7 @@ def test_a_map_that_is_left_does_not_settle(pins: Path, monkeypatch: pytest.Monk
     assert not settles(before, patience_s=0.1)
     assert _maps_of_this_test(before)
     (pins / "left").unlink()
-    deadline = time.monotonic() + 5.0  # the kernel frees it some time later
+    deadline = time.monotonic() + 60.0  # the kernel frees it some time later
     while _maps_of_this_test(before):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -165,9 +165,9 @@ def test_what_waits_in_a_switch_is_in_no_senders_socket(spaces: tuple[Namespace,
     with hosts.run(socket_of_source) as sender:
         # More than its buffer and the switch's queue hold; it would be refused where the queue is its buffer.
         for _ in range(300):
-            assert select.select([], [sender], [], 5)[1], "the sender waits for the switch"
+            assert select.select([], [sender], [], 60)[1], "the sender waits for the switch"
             sender.send(frame)
-        wait_for("the socket to be free", lambda: unsent_bytes(sender) == 0, patience_s=30)
+        wait_for("the socket to be free", lambda: unsent_bytes(sender) == 0, patience_s=300)
     queue = json.loads(told(switch, "tc", "-s", "-j", "qdisc", "show", "dev", "trunk"))
     waiting, lost = (sum(at[key] for at in queue if at["kind"] == "bfifo") for key in ("backlog", "drops"))
     assert waiting > 100_000

@@ -170,7 +170,7 @@ def test_an_abort_ends_it_and_nothing_stays_configured(testbed: Testbed) -> None
     while collect(testbed, 1000).received < 1000:
         pass
     guest.abort()
-    sent = running(5.0)
+    sent = running(60.0)
     (measure,) = sent.streams[0].phases
     assert sent.aborted
     assert measure.end_ns - measure.start_ns < 30e9

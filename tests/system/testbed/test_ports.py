@@ -101,7 +101,7 @@ def test_a_switch_that_does_not_start_says_why_and_leaves_nothing(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(open_vswitch, "QUIET", (*open_vswitch.QUIET, "--no-such-option"))
-    monkeypatch.setattr(open_vswitch, "PATIENCE_S", 1)
+    monkeypatch.setattr(open_vswitch, "PATIENCE_S", 5)
     with pytest.raises(
         OSError, match=r"^ovsdb-server exited 1; ovs-vsctl: (.|\n)*unrecognized option"
     ) as failed:

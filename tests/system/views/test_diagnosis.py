@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.disturb import within
-from tests.helpers.tolerance import tolerate
+from tests.helpers.tolerance import judge_mildly
 from vtax.cli import main
 from vtax.platforms import GuestPlan, container
 from vtax.results import Result
@@ -60,7 +60,7 @@ def first(finding: Finding) -> Cause:
 @pytest.fixture(autouse=True)
 def _whatever_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """Others' CPU time makes no trial here unusable: a hog's is what is to be explained, and any else adds noise."""
-    tolerate(monkeypatch.setattr)
+    judge_mildly(monkeypatch.setattr)
 
 
 @pytest.fixture

@@ -224,7 +224,7 @@ def test_no_agent_breaks_or_holds_its_reader(tmp_path: Path, first: bytes, then:
         except (AgentGone, AgentError) as error:
             assert str(error).startswith("played: ")
             assert len(str(error)) < 300
-    assert time.monotonic() - begun < 5.0
+    assert time.monotonic() - begun < 30.0
     close(agent)
 
 
@@ -251,7 +251,7 @@ def test_lines_without_end_cost_no_cpu_time(said: str, problem: str) -> None:
     begun = time.process_time()
     with pytest.raises(AgentGone, match=f"^played: {problem}"):
         agent.wait_hello(5.0)
-    assert time.process_time() - begun < 1.0
+    assert time.process_time() - begun < 5.0
     assert agent.gone
     close(agent)
 

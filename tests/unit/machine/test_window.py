@@ -32,7 +32,7 @@ def test_who_waits_hears_of_room_and_of_the_end(act, fails) -> None:  # type: ig
     waiter = threading.Thread(target=take)
     waiter.start()
     act(window)
-    waiter.join(5)
+    waiter.join(60)
     assert outcome == [fails]
 
 

@@ -22,6 +22,8 @@ from vtax.views.history.page import history_page
 
 pytestmark = pytest.mark.slow
 
+expect.set_options(timeout=60_000)
+
 CHROMIUM = "/usr/bin/chromium"
 NOT_DRAWN = ".plot:not(:has(.main-svg))"
 RIGHTS = "all => all.map((one) => one.getBoundingClientRect().right)"
@@ -42,6 +44,7 @@ class Opened:
 @contextmanager
 def opening(browser: Browser, report: Path, width: int = 1280, scheme: Scheme = "light") -> Iterator[Opened]:
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+    context.set_default_timeout(120_000)
     opened = Opened(context.new_page())
     opened.page.on("console", lambda message: opened.complaints.append(message.text))
     opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
