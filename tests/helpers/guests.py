@@ -46,7 +46,7 @@ def orphans(kind: str, plan: GuestPlan) -> list[int]:
     return handles
 
 
-def have_ended(handles: Iterable[int], patience_ms: int = 0) -> bool:
+def have_ended(handles: Iterable[int], patience_ms: int = 20_000) -> bool:
     """Whether each of these processes ends within some time; closes the handles."""
     ended = []
     for handle in handles:
@@ -67,14 +67,17 @@ factors:
   platform: [{platform}]
   streams: [1, {streams}]
   frame_bytes: [64, 1514]
-  intended_mbps: [1]
+  intended_mbps: [0.2]
 repetitions: 1
 figures: [throughput-by-load]
 """
 
 
 def forward_streams(platform: str, streams: int, directory: Path) -> Result:
-    """The result of one stream and of several, each of which has come through without loss."""
+    """The result of one stream and of several, each of which has come through without loss.
+
+    So few frames are sent that each queue holds all: guests may get no CPU for a while on a busy machine.
+    """
     scenario, out = directory / "scenario.yaml", directory / "out"
     scenario.write_text(textwrap.dedent(SCENARIO.format(platform=platform, streams=streams)))
     assert_measured(vtax("run", scenario, "--out", out))

@@ -1,16 +1,25 @@
 /* A guest's init that becomes the agent's, and has a child do harm once frames flow: what harm, the file /fault says. */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-/* More frames than this in a tenth of a second are a trial's: the readiness probe sends 100. */
-#define FLOWING 400
+/* So many frames of a trial's measured phase have come when it happens. */
+#define FLOWING 100
+/* The test frame behind Ethernet, IPv4 and UDP (agent/src/traffic/frame/mod.rs). */
+#define HEADER_BYTES 42
+#define FRAME_MAGIC 0x76746178
+#define PHASE_AT 8
+#define PHASE_MEASURE 3
 #define STEP_S 5
 
 static void put(const char *path, const char *text)
@@ -22,29 +31,30 @@ static void put(const char *path, const char *text)
 	close(file);
 }
 
-static unsigned long frames(void)
-{
-	char line[512], name[32];
-	unsigned long packets, sum = 0;
-	FILE *devices = fopen("/proc/net/dev", "r");
-
-	while (devices && fgets(line, sizeof(line), devices))
-		if (sscanf(line, " %31[^:]: %*u %lu", name, &packets) == 2 && strcmp(name, "lo"))
-			sum += packets;
-	if (devices)
-		fclose(devices);
-	return sum;
-}
-
+/* However slow the guest: readiness probes are of another phase, and no test has frames with more headers. */
 static void await_traffic(void)
 {
-	unsigned long before, now = frames();
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, HEADER_BYTES),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FRAME_MAGIC, 0, 4),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, HEADER_BYTES + PHASE_AT),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, PHASE_MEASURE),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PHASE_MEASURE, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, 1),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	const struct sock_fprog filter = { sizeof(code) / sizeof(*code), code };
+	int measured = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_IP));
+	char first;
 
-	do {
-		before = now;
-		usleep(100000);
-		now = frames();
-	} while (now - before < FLOWING);
+	if (measured < 0 || setsockopt(measured, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)))
+		perror("await_traffic");
+	for (int frames = 0; frames < FLOWING; frames++)
+		if (recv(measured, &first, 1, 0) < 0) {
+			perror("recv");
+			break;
+		}
+	close(measured);
 }
 
 static void crash(void)

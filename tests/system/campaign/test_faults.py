@@ -16,6 +16,7 @@ from vtax.cli import main
 from vtax.machine.namespace import Namespace
 from vtax.platforms import qemu
 from vtax.results import Result
+from vtax.testbed import host
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
 from vtax.testbed.layout import cpu_layout
 
@@ -79,10 +80,16 @@ RESULTS = {
 
 @pytest.mark.parametrize("fault", RESULTS)
 def test_what_befalls_the_guest_is_a_result(
-    fault: str, faulty: Callable[[str], None], scenario: Path, tmp_path: Path
+    fault: str,
+    faulty: Callable[[str], None],
+    scenario: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     faulty(fault)
-    judged = measure(scenario, tmp_path / "out", duration_s=12 if fault == "memory" else 1)
+    if fault == "hang":
+        monkeypatch.setattr(host, "GUEST_PATIENCE_S", 5.0)
+    judged = measure(scenario, tmp_path / "out", duration_s=30 if fault == "memory" else 1)
     assert named(judged, RESULTS[fault])
     assert not held_against(judged, RESULTS[fault])
     lost = Result.open(tmp_path / "out").query("SELECT max(loss_ratio) AS loss FROM flows").to_pylist()

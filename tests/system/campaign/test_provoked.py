@@ -67,9 +67,9 @@ def test_more_frames_than_were_sent(
     program = bpf_program(tmp_path / "invent.o", "tc", INVENTS, CLONES)
     attach = f"tc filter add dev out0 egress bpf direct-action object-file {program} section tc"
     before_its_frames(lambda run: within(f"{run}-uut", f"tc qdisc add dev out0 clsact; {attach}"))
-    trial = measure(scenario, tmp_path / "out", "intended_mbps=20")
+    trial = measure(scenario, tmp_path / "out", "intended_mbps=2")
     received, sent = told(trial, r"^more frames received than sent: (\d+) of (\d+)$")
-    assert 1.5 * sent < received <= 2 * sent
+    assert sent < received <= 2 * sent
     assert trial["verdict"] == "invalid"
 
 
@@ -80,9 +80,9 @@ def test_a_stream_that_goes_out_of_anothers_interface(
     neighbour = f"ip neighbour add {sink.sink_ip} lladdr {sink.sink_mac} nud permanent dev out1"
     astray = f"{neighbour}; ip route add {sink.sink_ip}/32 dev out1"
     before_its_frames(lambda run: within(f"{run}-uut", astray))
-    trial = measure(scenario, tmp_path / "out", "intended_mbps=10", "streams=2")
+    trial = measure(scenario, tmp_path / "out", "intended_mbps=2", "streams=2")
     (frames,) = told(trial, r"^frames of another stream: (\d+) on stream 1$")
-    assert frames > 1000
+    assert frames > 100
     assert trial["verdict"] == "invalid"
 
 

@@ -23,7 +23,7 @@ def test_a_kernel_that_cannot_be_had_leaves_out_its_cells_alone(
     (cache / kernels.name).symlink_to(kernels)
     checked = load_scenario(scenario).override(
         platforms=["qemu-virtio"],
-        sets=["platform.kernel=distribution,backports", "platform.accelerator=emulated", "intended_mbps=1"],
+        sets=["platform.kernel=distribution,backports", "platform.accelerator=emulated", "intended_mbps=0.1"],
     )
     cells = checked.cells()
     platforms = resolve(checked, cells)
@@ -53,7 +53,7 @@ def test_kernels_are_measured_side_by_side(scenario: Path, tmp_path: Path) -> No
     """In guests of the least memory that there is."""
     out = tmp_path / "out"
     options = ["--set", "platform.kernel=distribution,backports", "--set", f"memory_bytes={128 << 20}"]
-    options += ["--set", "intended_mbps=1", "--repetitions", "1"]
+    options += ["--set", "intended_mbps=0.1", "--repetitions", "1"]
     done = vtax("run", scenario, "--platform", "qemu-virtio", *options, "--out", out)
     assert_measured(done)
     result = Result.open(out)

@@ -74,7 +74,12 @@ def test_a_switch_that_fails_leaves_nothing_and_says_why(plan: GuestPlan, comman
 @pytest.mark.usefixtures("leaves_nothing")
 def test_keys_are_factors_and_impossible_cells_alone_are_refused(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    sets = ["platform.queues=2,4", "platform.offloads=none", "platform.rx_queue_size=1024", "intended_mbps=1"]
+    sets = [
+        "platform.queues=2,4",
+        "platform.offloads=none",
+        "platform.rx_queue_size=1024",
+        "intended_mbps=0.1",
+    ]
     options = [word for each in sets for word in ("--set", each)]
     done = vtax("run", scenario, "--platform", "qemu-virtio-mq", *options, "--repetitions", "1", "--out", out)
     refused = "queues=4 are more than the vcpus=2 that could serve them; needs vcpus=4"

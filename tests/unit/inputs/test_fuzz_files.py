@@ -29,8 +29,8 @@ from vtax.scenario.load import SCENARIOS
 any_input = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
 )
-PATIENCE_S = 20.0
-"""For the worst file of the largest size, on a busy machine."""
+PATIENCE_S = 60.0
+"""Of CPU time, for the worst file of the largest size, on a slow machine."""
 
 TOKENS = [
     *(
@@ -221,9 +221,9 @@ def many(name: str, count: int) -> str:
 def test_the_worst_files_take_seconds_and_little_memory(tmp_path: Path, text: str) -> None:
     path = tmp_path / "own.yaml"
     path.write_text(text)
-    begun = time.monotonic()
+    begun = time.process_time()
     check_scenario(path)
-    assert time.monotonic() - begun < PATIENCE_S
+    assert time.process_time() - begun < PATIENCE_S
 
 
 def test_a_grid_too_large_is_refused_before_it_is_built(tmp_path: Path) -> None:
