@@ -9,7 +9,7 @@ from typing import Any
 from tests.helpers.paths import program
 from vtax.results import Result
 
-DISTURBED = ("kept waiting for its CPU", "CPU was away", "stolen", "taken from the UUT")
+DISTURBED = ("kept waiting for its CPU", "CPU was away", "were paused", "stolen", "taken from the UUT")
 """What vtax says of a machine that others kept busy."""
 
 
