@@ -8,8 +8,8 @@ from typing import Final
 
 from vtax.machine.cpu_weight import find_cpu_controller
 
-REAL_TIME_US: Final = 500_000
-"""Of each second, that threads of real-time priority may have, which a quota is not for."""
+REAL_TIME_US: Final = 10_000
+"""Of each second, that threads of real-time priority may have: little, for removed cgroups keep theirs a while."""
 
 
 @contextlib.contextmanager
@@ -27,8 +27,9 @@ def quota(name: str, quota_us: int, period_us: int) -> Iterator[Path]:
         if controller.file == "cpu.shares":
             (group / "cpu.cfs_period_us").write_text(f"{period_us}")
             (group / "cpu.cfs_quota_us").write_text(f"{quota_us}")
-            with contextlib.suppress(OSError):  # where real time needs no allowance, no such file is there
-                (group / "cpu.rt_runtime_us").write_text(f"{REAL_TIME_US}")
+            real_time = group / "cpu.rt_runtime_us"
+            if real_time.exists():  # on a kernel where threads of real-time priority need an allowance
+                real_time.write_text(f"{REAL_TIME_US}")
         else:
             (group / "cpu.max").write_text(f"{quota_us} {period_us}")
         yield group

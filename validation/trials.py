@@ -63,7 +63,13 @@ class Trials:
         return judgement, trial.record(judgement, {}, "local")
 
 
-def cell(platform: str, frame_bytes: int, intended_mbps: float | Literal["max"], duration_s: float) -> Cell:
+def cell(
+    platform: str,
+    frame_bytes: int,
+    intended_mbps: float | Literal["max"],
+    duration_s: float,
+    streams: int = 1,
+) -> Cell:
     """Return the cell of one platform at one load, as a scenario file would name it."""
     scenario: dict[str, JsonValue] = {
         "name": "validation/trials",
@@ -73,7 +79,7 @@ def cell(platform: str, frame_bytes: int, intended_mbps: float | Literal["max"],
             "kind": "forwarding",
             "warmup_s": WARMUP_S,
             "duration_s": duration_s,
-            "streams": 1,
+            "streams": streams,
             "frame_bytes": frame_bytes,
             "intended_mbps": intended_mbps,
         },
@@ -118,7 +124,7 @@ def path_of(
     emulated = preset.platform().prepare(config).emulated
     settings = settings_of(asked, machine.cpus)
     port_kind = settings.port_kind(preset.platform().port)
-    testbed = forwarding_testbed(settings, port_kind, 1, OneMachine(machine.record, machine.cpus))
+    testbed = forwarding_testbed(settings, port_kind, asked.streams, OneMachine(machine.record, machine.cpus))
     path = ForwardingPath(preset, config, testbed)
     try:
         path.open()

@@ -11,7 +11,15 @@ from validation.equivalence import Bounds, Budget, median_interval
 from validation.native.busy import Busy, busy
 from validation.native.pairs import FRAME_BYTES, LEAVE
 from validation.section import Check, Section
-from validation.slowed.causes import CAUSES, HOG_US, KEPT_US, MEMORY_BYTES, PERIOD_US, Cause
+from validation.slowed.causes import (
+    BESIDE_SOURCE_US,
+    BESIDE_UUT_US,
+    CAUSES,
+    KEPT_US,
+    MEMORY_BYTES,
+    PERIOD_US,
+    Cause,
+)
 from validation.trials import Machine, Trials, cell, machine_held, path_of
 from vtax.keys.cell import Cell
 from vtax.platforms import presets
@@ -30,9 +38,10 @@ TEXT = f"""
 On the bare host, floods of 64-byte frames that the unit under test limits: work on each frame is planted there, as
 above, of {WORK_NS[0]:,} ns and of {WORK_NS[1]:,} ns. {BLOCKS} blocks of four trials: both works while the machine is
 made slow, and both while it is not; every other block begins with the latter. What slows it: a *quota* of the source's
-CPU time ({KEPT_US / PERIOD_US:.0%} of a CPU); a *competing thread* on the CPU of the unit under test; *memory load*, a
-thread on the source's CPU that copies {MEMORY_BYTES >> 21} MiB again and again. Either thread has
-{HOG_US / PERIOD_US:.0%} of a CPU, as much as makes most trials suspect, and not invalid.
+CPU time ({KEPT_US / PERIOD_US:.0%} of a CPU, which holds it back for long: such trials are invalid, and measured again
+in a campaign); a *competing thread* on the CPU of the unit under test, {BESIDE_UUT_US / PERIOD_US:.0%} of it; *memory
+load*, a thread that copies {MEMORY_BYTES >> 21} MiB again and again on the source's CPU,
+{BESIDE_SOURCE_US / PERIOD_US:.0%} of it. These shares make most trials suspect, and not invalid.
 
 *Named*: blocks in which each of the two slowed trials has a reason that names the cause: threads held back by a quota,
 CPU time taken from the unit under test, the source's wait for its CPU. *Ratio*: the rate with the longer work over that
@@ -61,7 +70,7 @@ def run(directory: Path) -> Section:
         with (
             machine_held("validation slowed") as machine,
             path_of(preset, asked, machine) as (path, _),
-            busy(path.testbed.uut.namespace, LEAVE, directory) as work,
+            busy(path.testbed.uut.namespace, LEAVE.format(0), directory) as work,
         ):
             blocks = Blocks(Trials(), path, asked, work, machine)
             for cause in CAUSES:
@@ -104,19 +113,21 @@ class Blocks:
 def checks_of(cause: str, blocks: Sequence[Block]) -> Iterator[Check]:
     """Both rows of a cause."""
     named = sum(block.named for block in blocks)
-    yield Check(f"{cause}: named", f"{named} of {len(blocks)}", "all", named == len(blocks))
     errors = [block.slowed / block.unhindered - 1 for block in blocks if block.slowed and block.unhindered]
+    kept = "" if errors else "; none was kept"
+    yield Check(f"{cause}: named", f"{named} of {len(blocks)}{kept}", "all", named == len(blocks))
+    if not errors:
+        return
     interval = median_interval(errors)
     holds = BUDGET.holds(interval)
     explanation = None
-    if errors and not holds and not BUDGET.unexplained(errors, len(CAUSES)):
+    if not holds and not BUDGET.unexplained(errors, len(CAUSES)):
         own = [block.unhindered for block in blocks if block.unhindered]
         relative = [ratio / statistics.median(own) for ratio in own]
         explanation = BUDGET.too_uneven((("the ratio that is not slowed", relative),), _percent)
-    shown = f"{statistics.median(errors):+.2%} {_percent(interval)}" if errors else "none"
     yield Check(
         f"{cause}: ratio of those kept",
-        f"{shown}, n = {len(errors)} of {len(blocks)} blocks",
+        f"{statistics.median(errors):+.2%} {_percent(interval)}, n = {len(errors)} of {len(blocks)} blocks",
         f"within ±{BUDGET.most:.0%}",
         holds,
         explanation,

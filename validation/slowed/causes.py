@@ -17,10 +17,12 @@ from vtax.workloads.forwarding.measure.instrument import WAITED
 from vtax.workloads.forwarding.measure.path import ForwardingPath
 
 PERIOD_US: Final = 25_000
-HOG_US: Final = 1_900
+BESIDE_UUT_US: Final = 1_900
 """Of each period of a CPU, that a competing thread may have: as much as makes a trial suspect, not invalid."""
-KEPT_US: Final = 23_700
-"""Of each period, that the source may have."""
+BESIDE_SOURCE_US: Final = 2_300
+"""The same beside the source, which misses its CPU only while it does not sleep."""
+KEPT_US: Final = 7_500
+"""Of each period, that the source may have: less than it needs for any flood here."""
 MEMORY_BYTES: Final = 256 << 20
 
 SPIN: Final = "while True: pass"
@@ -51,7 +53,7 @@ def _quota_of_the_source(path: ForwardingPath, machine: Machine) -> Iterator[Non
         yield
 
 
-def _beside(role: str, script: str) -> Begin:
+def _beside(role: str, quota_us: int, script: str) -> Begin:
     """Have a thread that is no descendant of this process compete on a role's CPU."""
 
     @contextlib.contextmanager
@@ -63,7 +65,7 @@ def _beside(role: str, script: str) -> Begin:
         start = process_start(pid)
         machine.record.add_process(pid, "competing thread")
         try:
-            with quota("slowed", HOG_US, PERIOD_US) as group:
+            with quota("slowed", quota_us, PERIOD_US) as group:
                 (group / "cgroup.procs").write_text(f"{pid}")
                 yield
         finally:
@@ -74,6 +76,6 @@ def _beside(role: str, script: str) -> Begin:
 
 CAUSES: Final = (
     Cause("quota", THROTTLED, _quota_of_the_source),
-    Cause("competing thread", TAKEN, _beside("host", SPIN)),
-    Cause("memory load", WAITED, _beside("agents", COPY)),
+    Cause("competing thread", TAKEN, _beside("host", BESIDE_UUT_US, SPIN)),
+    Cause("memory load", WAITED, _beside("agents", BESIDE_SOURCE_US, COPY)),
 )

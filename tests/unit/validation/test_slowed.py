@@ -26,9 +26,9 @@ def test_a_block_with_an_invalid_trial_has_no_ratio() -> None:
     assert ratio.holds
 
 
-def test_where_no_block_was_kept_nothing_is_shown() -> None:
-    _, ratio = rows([Block(None, 0.5, named=True)] * 20)
-    assert (ratio.measured, ratio.holds, ratio.explanation) == ("none, n = 0 of 20 blocks", False, None)
+def test_where_no_block_was_kept_there_is_no_ratio() -> None:
+    (named,) = checks_of("quota", [Block(None, 0.5, named=True)] * 20)
+    assert named == Check("quota: named", "20 of 20; none was kept", "all", holds=True)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
