@@ -130,9 +130,15 @@ fn every_sample_is_in_one_entry_or_unfiled() {
             assert_eq!(filed + cpu.unfiled, cpu.taken);
             assert!(cpu.taken <= cpu.expected + 1, "{cpu:?}");
             assert!(cpu.late_ns < cpu.taken.max(1) * PERIOD_NS, "{cpu:?}");
-            assert!(cpu.latest_ns <= cpu.late_ns && cpu.late_ns <= cpu.taken * cpu.latest_ns, "{cpu:?}");
+            assert!(
+                cpu.latest_ns <= cpu.late_ns && cpu.late_ns <= cpu.taken * cpu.latest_ns,
+                "{cpu:?}"
+            );
             assert_eq!(cpu.paused > 0, cpu.latest_ns >= 100_000, "{cpu:?}");
-            assert!(cpu.missed <= cpu.paused * (cpu.latest_ns / PERIOD_NS), "{cpu:?}");
+            assert!(
+                cpu.missed <= cpu.paused * (cpu.latest_ns / PERIOD_NS),
+                "{cpu:?}"
+            );
         }
         let unfiled: u64 = reply.cpus.iter().map(|cpu| cpu.unfiled).sum();
         assert_eq!(unfiled > 0, entries == 1, "{unfiled}");
