@@ -4,10 +4,12 @@ An invalid trial is repeated, so that a campaign takes three times as long on a 
 the test looks for. `tolerant-vtax` is vtax so, as a process.
 """
 
+import importlib
+import importlib.util
 import math
 from collections.abc import Callable
 
-from vtax.platforms import uml, vhost_user
+from vtax.platforms import vhost_user
 from vtax.testbed import host
 from vtax.trial import interference, timeouts
 from vtax.trial.endpoints import path as endpoint_path
@@ -26,7 +28,6 @@ BOUNDS = (
 PATIENCE = {
     (module, name): 10 * getattr(module, name)
     for module, name in (
-        (uml, "HELLO_TIMEOUT_S"),
         (vhost_user, "READY_TIMEOUT_S"),
         (host, "GUEST_PATIENCE_S"),
         (passage, "READY_LIMIT_S"),
@@ -34,6 +35,8 @@ PATIENCE = {
     )
 }
 """How long is waited for what comes in a moment on a fast machine."""
+UML, UML_HELLO_TIMEOUT_S = "vtax.platforms.uml", 150.0
+"""By its name: a platform can be taken out with its file."""
 
 
 def judge_mildly(set_attribute: SetAttribute = setattr) -> None:
@@ -47,6 +50,8 @@ def tolerate(set_attribute: SetAttribute = setattr) -> None:
     judge_mildly(set_attribute)
     for (module, limit), patience in PATIENCE.items():
         set_attribute(module, limit, patience)
+    if importlib.util.find_spec(UML):
+        set_attribute(importlib.import_module(UML), "HELLO_TIMEOUT_S", UML_HELLO_TIMEOUT_S)
     set_attribute(timeouts, "TIMEOUT_MS", timeouts.TIMEOUT_EMULATED_MS)
     for limit in ("QUIET_MS", "QUIET_EMULATED_MS"):
         set_attribute(timeouts, limit, timeouts.DRAIN_LIMIT_MS // 2)
