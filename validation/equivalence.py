@@ -38,7 +38,7 @@ class Budget:
 
     def unexplained(self, differences: Sequence[float], compared: int) -> bool:
         """Whether differences miss it for certain, over so many rows (Bonferroni): no unevenness explains that."""
-        return not self.overlaps(median_interval(differences, 1 - (1 - CONFIDENCE) / compared))
+        return not self.overlaps(median_interval(differences, refuting(compared)))
 
     def too_uneven(
         self, own: Iterable[tuple[str, Sequence[float]]], text: Callable[[Bounds], str]
@@ -55,6 +55,11 @@ class Budget:
                     "beyond the same budget: this machine was too uneven to tell."
                 )
         return None
+
+
+def refuting(compared: int) -> float:
+    """Return the confidence of an interval beyond the budget that no unevenness explains, over so many rows."""
+    return 1 - (1 - CONFIDENCE) / compared
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Bounds:

@@ -11,8 +11,10 @@ from vtax.machine.namespace import Namespace
 
 
 def built(source: Path, definitions: Mapping[str, int], directory: Path) -> Path:
-    """Compile a program, with constants, into a file of `directory`."""
-    program = directory / f"{source.name.partition('.')[0]}.o"
+    """Compile a program, with constants, into a file of `directory`; once for the same."""
+    program = directory / "-".join([source.name, *map(str, definitions.values()), "o"])
+    if program.exists():
+        return program
     options = [f"-D{name}={value}" for name, value in definitions.items()]
     options.append(f"-I/usr/include/{platform.machine()}-linux-gnu")  # asm/types.h
     wanted = ["-target", "bpf", "-O2", "-g", "-Wall", "-Werror"]

@@ -9,7 +9,7 @@ from validation.agreement.iperf3 import Sent
 from validation.agreement.roundtrip import TOOLS
 from validation.agreement.samples import PER_10000, RoundTrips, Samples
 from validation.agreement.trials import OneWay
-from validation.equivalence import CONFIDENCE, Budget, median_interval, microseconds
+from validation.equivalence import Budget, median_interval, microseconds, refuting
 from validation.section import Check
 
 Z_999 = 3.29
@@ -32,8 +32,7 @@ LESS_NS = 3_000
 """By how much less a tool's request may take than vtax's frame; set by judgement, no measurement gives it."""
 COMPARED = 16
 """Rows of ways: four platforms, two ways, two tools."""
-REFUTED = 1 - (1 - CONFIDENCE) / COMPARED
-"""Of an interval beyond the budget that no unevenness explains: 90% over all rows (Bonferroni)."""
+REFUTED = refuting(COMPARED)
 IPERF3_RATE = 0.01
 """As much as is planted to be lost; iperf3 sends by a timer of its own, a millisecond's frames at a time."""
 

@@ -44,10 +44,10 @@ class Busy:
         run("bpftool", "map", "update", "id", f"{self.work}", "key", "0", "0", "0", "0", "value", *value)
 
     def took(self) -> Took:
-        """Return what it took so far; raises ValueError where no frame came."""
+        """Return what it took so far; raises OSError where no frame came."""
         (work,) = _values(self.work, _Work)
         if not work.frames:
-            raise ValueError("no frame came where each was to take longer")
+            raise OSError("no frame came where each was to take longer")
         latest_ns = _values(self.latest, int)[: work.frames]
         return Took(work.frames, work.took_ns / work.frames, statistics.median(latest_ns))
 

@@ -1,7 +1,6 @@
 """What a source, a link or a unit under test does wrong on a real path is named in the trial's verdict."""
 
 import re
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.disturb import Act, bpf_program, hold_source, source_of, within
+from validation.quota import quota
 from vtax.cli import main
 from vtax.machine.cpu_weight import find_cpu_controller
 from vtax.results import Result
@@ -99,29 +99,20 @@ def test_a_link_without_flow_control(
 
 
 @pytest.fixture
-def quota() -> Iterator[Path]:
+def group() -> Iterator[Path]:
     """A cgroup whose processes have 5 ms of each 100 ms of a CPU; they go back to where they were."""
-    controller = find_cpu_controller()
-    if controller is None:
+    if find_cpu_controller() is None:
         pytest.skip("cgroups cannot have quotas of CPU time here")
-    group = controller.root / f"vtax-test-{uuid.uuid4().hex[:6]}"
-    group.mkdir()
-    if controller.file == "cpu.shares":
-        (group / "cpu.cfs_quota_us").write_text("5000")
-    else:
-        (group / "cpu.max").write_text("5000 100000")
-    yield group
-    for pid in (group / "cgroup.procs").read_text().split():
-        (controller.root / "cgroup.procs").write_text(pid)
-    group.rmdir()
+    with quota("test", 5_000, 100_000) as made:
+        yield made
 
 
 def test_a_source_that_runs_out_of_its_quota(
-    quota: Path, in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
+    group: Path, in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
-    in_the_trial(lambda run: (quota / "cgroup.procs").write_text(str(source_of(run))))
+    in_the_trial(lambda run: (group / "cgroup.procs").write_text(str(source_of(run))))
     trial = measure(scenario, tmp_path / "out", "intended_mbps=5")
-    (percent,) = told(trial, rf"^threads held back by the CPU quota of cgroup /{quota.name}: ([0-9.]+)%$")
+    (percent,) = told(trial, rf"^threads held back by the CPU quota of cgroup /{group.name}: ([0-9.]+)%$")
     assert trial["verdict"] == "invalid"
     assert percent > 10
     assert trial["throttled_s"] > 0.1
