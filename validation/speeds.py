@@ -9,6 +9,7 @@ from vtax.agent_api import CanaryReading
 from vtax.testbed.host import Host
 from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
+from vtax.testbed.testbed import Aboard
 from vtax.trial.canary import BOUNDS, Canary
 
 AGENT: Final = "speeds"
@@ -38,10 +39,10 @@ class Speeds:
             try:
                 host.create()
                 host.start_agent(AGENT, "agents")
-                canary.open(host, AGENT, cpus)
-                if canary.refused is not None:
-                    raise OSError(canary.refused)
-                self.looks[part] = [canary.read() for _ in range(LOOKS)]
+                canary.open({AGENT: Aboard.of(host, AGENT, cpus)})
+                if AGENT in canary.refused:
+                    raise OSError(canary.refused[AGENT])
+                self.looks[part] = [[*canary.read()[AGENT]] for _ in range(LOOKS)]
             finally:
                 host.close()
 

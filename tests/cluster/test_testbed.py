@@ -95,6 +95,12 @@ class TestMeasuring:
             "SELECT count(*) AS n FROM cpu WHERE domain = 'host' AND component LIKE 'ingress%'"
         )
         assert cpu["n"][0].as_py() > 0, "sampled where the unit under test is"
+        looks = result.rows(
+            "SELECT host, moment, count(DISTINCT trial_id) AS trials FROM canary GROUP BY ALL"
+        )
+        assert {(row["host"], row["moment"]): row["trials"] for row in looks} == {
+            (name, moment): 4 for name in told for moment in ("before", "after")
+        }
         assert machines.settles()
 
     def test_a_first_look_at_three_machines(self, machines: Rack, tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """Make a network on the machines of a testbed, and take it down."""
 
 import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from vtax.agent_api import SourceStream, StreamInterface
 from vtax.keys.frames import FrameSpec
@@ -11,6 +14,23 @@ from vtax.testbed.host import Host
 from vtax.testbed.machines import Agent, End, Machines
 from vtax.testbed.network import FarEnd, Link, Network, Node, NodeAgent, Plug, Port
 from vtax.testbed.settings import LocalSettings
+
+CANARY = "instrument canary"
+"""The agent of a machine that needs none else."""
+
+
+@dataclass(frozen=True)
+class Aboard:
+    """An agent on a machine, and the machine's CPUs that have roles."""
+
+    host: Host
+    agent: str
+    cpus: list[int]
+
+    @classmethod
+    def of(cls, host: Host, agent: str, cpus: Mapping[str, Sequence[int]]) -> Self:
+        """Return an agent of a host on a machine whose CPUs have these roles; the controller's wait in a trial."""
+        return cls(host, agent, [*dict.fromkeys([*cpus["agents"], *cpus["host"], *cpus["guests"]])])
 
 
 class Testbed:
@@ -27,6 +47,7 @@ class Testbed:
         self._by_name: dict[str, Host] = {**(around._by_name if around else {}), **own}
         self.watcher: Agent
         """Who watches the kernel of the UUT's machine."""
+        self._started: list[Agent] = []
 
     @property
     def settings(self) -> LocalSettings:
@@ -63,6 +84,7 @@ class Testbed:
 
     def build(self) -> None:
         """Make everything, in the order in which the network declares it."""
+        self._started.clear()
         for part in self.network.parts:
             match part:
                 case Node():
@@ -78,8 +100,22 @@ class Testbed:
         """Start an agent that the network declares; one that is to watch has another do it where it cannot."""
         host = self.host(agent.host)
         host.start_agent(agent.name, "agents")
+        self._started.append((host, agent.name))
         if agent.watches:
             self.watcher = self._machines.watcher(self.uut, (host, agent.name))
+            self._started.append(self.watcher)
+
+    def aboard(self) -> dict[str, Aboard]:
+        """Return an agent on each machine, by the machine's name: the first that was started, or one of its own."""
+        found: dict[str, Aboard] = {}
+        for host, agent in [*self._started, *((host, None) for host in self.hosts)]:
+            machine = self._machines.machine(host.name)
+            if machine.name in found:
+                continue
+            if agent is None:
+                host.start_agent(CANARY, "agents")
+            found[machine.name] = Aboard.of(host, agent or CANARY, machine.cpus)
+        return found
 
     def compare_clocks(self) -> dict[int, ClockAhead]:
         """Return how far the clock of a stream's sink is ahead of its source's by now, by stream."""

@@ -1,5 +1,6 @@
 """What is known of every trial, whatever its workload: its host, its guests, its CPU time."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias, TypeVar
@@ -15,6 +16,8 @@ from vtax.trial.tracing.tracer import Traced
 Reading = TypeVar("Reading")
 Twice: TypeAlias = tuple[Reading, Reading]
 """A reading before a trial, or its window, and one after it."""
+Speeds: TypeAlias = Mapping[str, Sequence[CanaryReading]]
+"""How long fixed work took on CPUs of each machine, by the machine's name."""
 
 
 @dataclass
@@ -33,7 +36,7 @@ class Observed:
     """Host.counters of the CPU that bare far ends share."""
     sampled: CpuReadAnswer | None = None
     """What the CPUs' clocks found in the same time (CpuMeter.read); None where they are not sampled."""
-    canary: Twice[list[CanaryReading]] | None = None
+    canary: Twice[Speeds] | None = None
     """How fast the CPUs were (Canary.read)."""
     owners: Owners = field(default_factory=lambda: Owners(threads={}, processes={}))
     """Whose the threads and processes were (Host.owners, Host.heirs)."""

@@ -70,9 +70,10 @@ class Path:
             self.make_ready()
             self.neighbours.ready()
             self.set_egress()
+            ready_s = self.testbed.uut.counters([])["at_s"] - begun
+            self.canary.open(self.testbed.aboard())
         except (AgentGone, AgentError) as error:
             raise PathFailed(f"{error}\n{self.last_words()}".strip()) from None
-        ready_s = self.testbed.uut.counters([])["at_s"] - begun
         self.facts = PathFacts(hello_s, ready_s, (*self.scheduling_notes, *self.notes()))
         return self.facts
 
@@ -83,11 +84,6 @@ class Path:
         """
         raise NotImplementedError
 
-    def watch(self, host: Host, agent: str) -> None:
-        """Have an agent on the UUT's machine watch its CPUs."""
-        self.cpu_meter.open(host, agent)
-        self.canary.open(host, agent, self.testbed.settings.cpus)
-
     def notes(self) -> Sequence[str]:
         """Return what is not as one might expect of what it is measured with, a sentence each."""
         return [f"{what}: {why}" for what, why in self.refusals().items() if why is not None]
@@ -96,7 +92,10 @@ class Path:
         """Return why the CPUs are not watched, by what comes of it; None where they are."""
         return {
             "CPU time is counted, not sampled": self.cpu_meter.refused,
-            "the speed of CPUs is not recorded": self.canary.refused,
+            **{
+                f"the speed of CPUs of {name} is not recorded": why
+                for name, why in self.canary.refused.items()
+            },
         }
 
     def close(self) -> None:

@@ -111,7 +111,7 @@ class Trial(ABC, Generic[P]):
             trial={**trial, **own.trial},
             flows=[*own.flows, *observed.beside.flows],
             cpu=[*counted_rows(observed), *own.cpu, *ledger_rows(observed, machine)],
-            canary=canary_rows(observed, machine),
+            canary=canary_rows(observed),
             stages=[*stage_rows(observed), *own.stages],
             packets=packet_rows(observed),
         )

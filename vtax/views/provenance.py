@@ -50,7 +50,7 @@ class Provenance:
     `platforms` stand in the scenario's order, those of one group together: native first, emulated last. `repeats` is
     the published experiment that the scenario repeats, `kind` is that of the workload. `labels` are those of the
     hosts, such as `shared-core`. `environments` has a row a host and distinct environment, with the number of trials
-    that ran in it, `speeds` one a CPU of the UUT's machine. `precision` and `search` are the scenario's, empty
+    that ran in it, `speeds` one a CPU of each machine. `precision` and `search` are the scenario's, empty
     without; with either the trials decide how many are made, and `planned_trials` is None. `measured_trials` of them
     are usable; `recorded_trials` counts every attempt.
     """

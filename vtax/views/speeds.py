@@ -1,4 +1,4 @@
-"""How steady the CPUs of the UUT's machine were in a campaign, by the fixed work around its trials."""
+"""How steady the CPUs of a testbed's machines were in a campaign, by the fixed work around its trials."""
 
 from __future__ import annotations
 

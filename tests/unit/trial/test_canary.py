@@ -19,8 +19,7 @@ USUAL = CanaryReading(
 
 def observed(before: CanaryReading = USUAL, after: CanaryReading = USUAL) -> Observed:
     """A trial around which each of two CPUs was read."""
-    readings = ([each, structs.replace(each, cpu=1)] for each in (before, after))
-    first, last = readings
+    first, last = ({"local": [each, structs.replace(each, cpu=1)]} for each in (before, after))
     return Observed(1, make_cell(), datetime.now(UTC), canary=(first, last))
 
 
@@ -28,7 +27,7 @@ def band(trials: int) -> Band:
     """What so many usual trials leave: two readings of each CPU by each."""
     made = Band()
     for _ in range(trials):
-        made.add(canary_rows(observed(), "local"))
+        made.add(canary_rows(observed()))
     return made
 
 
@@ -36,7 +35,7 @@ ENOUGH = band(LEAST_READINGS // 2)
 
 
 def test_each_cpu_has_a_row_before_and_after() -> None:
-    rows = canary_rows(observed(), "local")
+    rows = canary_rows(observed())
     assert [(row["cpu"], row["moment"]) for row in rows] == [
         *((0, "before"), (1, "before")),
         *((0, "after"), (1, "after")),
@@ -48,7 +47,7 @@ def test_each_cpu_has_a_row_before_and_after() -> None:
 
 
 def test_a_trial_that_failed_has_none() -> None:
-    assert canary_rows(Observed(1, make_cell(), datetime.now(UTC)), "local") == []
+    assert canary_rows(Observed(1, make_cell(), datetime.now(UTC))) == []
 
 
 def test_a_usual_trial_is_valid() -> None:
@@ -60,7 +59,8 @@ def test_a_slow_cpu_is_named_by_the_work_that_shows_it_most() -> None:
     found = list(canary_findings(observed(after=slow), ENOUGH))
     assert [verdict for verdict, _ in found] == [Verdict.SUSPECT] * 2
     assert found[1][1] == (
-        "CPU 1 was slow after the trial: a frame through the kernel took 2.5 times as long as the campaign's median"
+        "CPU 1 of local was slow after the trial: "
+        "a frame through the kernel took 2.5 times as long as the campaign's median"
     )
 
 
@@ -85,8 +85,20 @@ def test_a_faster_cpu_is_no_reason() -> None:
 def test_few_readings_are_no_median() -> None:
     slow = structs.replace(USUAL, frame_ns=30_000.0)
     few = band(LEAST_READINGS // 2 - 1)
-    assert few.median_ns(0, "frame_ns") is None
+    assert few.median_ns("local", 0, "frame_ns") is None
     assert list(canary_findings(observed(slow, slow), few)) == []
+
+
+def test_each_machine_is_compared_with_itself() -> None:
+    """CPU 0 of a slow machine is not CPU 0 of a fast one."""
+    slow = structs.replace(USUAL, **{work: getattr(USUAL, work) * 10 for work in BOUNDS})
+    trial = Observed(1, make_cell(), datetime.now(UTC), canary=({"one": [USUAL], "other": [slow]},) * 2)
+    both = Band()
+    for _ in range(LEAST_READINGS // 2):
+        both.add(canary_rows(trial))
+    assert list(canary_findings(trial, both)) == []
+    trial.canary = ({"one": [slow], "other": [slow]},) * 2
+    assert [reason.split(" was ")[0] for _, reason in canary_findings(trial, both)] == ["CPU 0 of one"] * 2
 
 
 def test_a_work_that_took_no_time_is_no_reason() -> None:
@@ -94,7 +106,7 @@ def test_a_work_that_took_no_time_is_no_reason() -> None:
     nothing = structs.replace(USUAL, chain_ns=0.0)
     lied = Band()
     for _ in range(LEAST_READINGS):
-        lied.add(canary_rows(observed(nothing, nothing), "local"))
+        lied.add(canary_rows(observed(nothing, nothing)))
     assert list(canary_findings(observed(), lied)) == []
 
 

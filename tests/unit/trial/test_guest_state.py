@@ -137,7 +137,7 @@ def test_its_trial_is_invalid_by_name_and_its_path_is_built_anew(
         surroundings=lambda: {"at_s": 0.0, "clock_offset_ns": 10**18, "others": {}, "throttled_s": {}},
         owners=lambda: {"threads": {}, "processes": {}},
         neighbours=SimpleNamespace(open=lambda _: None, collect=lambda: measured.beside, close=lambda: None),
-        canary=SimpleNamespace(read=list),
+        canary=SimpleNamespace(read=dict),
         bridge_netfilter=dict,
         beside_uut=[],
         guest_states=lambda: {GUEST: state_of(host)},

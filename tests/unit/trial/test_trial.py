@@ -90,7 +90,7 @@ def path() -> Any:
             open=lambda _: None, go=lambda _: None, collect=lambda: measured.beside, close=lambda: None
         ),
         cpu_meter=SimpleNamespace(arm=lambda *_: None, read=lambda: None),
-        canary=SimpleNamespace(read=list),
+        canary=SimpleNamespace(read=dict),
         testbed=SimpleNamespace(uut=SimpleNamespace(counters=lambda _: next(times))),
         uut_cpus=[1],
     )

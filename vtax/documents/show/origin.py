@@ -30,7 +30,7 @@ class Platform(Part):
 
 
 class Speed(Part):
-    """Steadiness of a CPU of the unit under test's machine, by the fixed work around trials (table `canary`)."""
+    """Steadiness of a CPU of a machine, by the fixed work around trials (table `canary`)."""
 
     host: str | None
     """Host that has it; null where unknown."""

@@ -111,7 +111,7 @@ class EndpointPath(Path):
     def make_ready(self) -> None:
         """Wait until peers reach the other ends."""
         self.ends = [(self.make_end(peer), self.make_end(other)) for peer, other in self.testbed.network.ends]
-        self.watch(*self.watcher)
+        self.cpu_meter.open(*self.watcher)
         for peer, other in self.ends:
             await_echoes(peer, other, self.last_words)
 

@@ -82,7 +82,7 @@ class ForwardingPath(Path):
         self.passage = Passage.of(self.testbed)
         self._sinks = self.passage.open_sinks(self.testbed.sink_streams(), self._capture_frames)
         self._no_drop_meter = self._try_drop_meter()
-        self.watch(*self.testbed.watcher)
+        self.cpu_meter.open(*self.testbed.watcher)
         encapsulation = self.testbed.settings.encapsulation
         frames = FrameSpec(encapsulation.least_frame_bytes, encapsulation)
         self.use_streams(len(self.testbed.network.streams), frames)
