@@ -1132,11 +1132,22 @@ class SinkCollectParams(Message, frozen=True, kw_only=True):
     """The wait ends when nothing came for so long, in ms."""
 
 
+class SinkCost(Message, frozen=True, kw_only=True):
+    """Time of the sink's program for a frame, in ns, beyond that of a program that drops it unseen."""
+
+    counted_ns: float
+    """A frame that is checked and counted."""
+    probe_ns: float
+    """A probe, whose delay is filed as well."""
+    timed_ns: float
+    """The same, and the gap before it is filed."""
+
+
 class SinkHistogramsAnswer(Message, frozen=True, kw_only=True):
     """`sink.histograms`: times of one stream."""
 
     gap: Durations
-    """Between one arrival and the next, duplicates among them."""
+    """Between one arrival and the next, duplicates among them; empty where gaps are not filed."""
     ipdv_negative: Durations
     """The same where it is less, without its sign."""
     ipdv_positive: Durations
@@ -1166,8 +1177,8 @@ class SinkLoss(Message, frozen=True, kw_only=True):
 class SinkOpenAnswer(Message, frozen=True, kw_only=True):
     """`sink.open`: how the sink is attached."""
 
-    cost_ns_per_frame: float
-    """Time of the sink's program for one frame with all its analysis, without the driver's share."""
+    cost: SinkCost
+    """What a frame costs."""
     streams: list[AttachedStream]
     """The streams, one entry each."""
 
@@ -1581,9 +1592,9 @@ class CollectedStream(Message, frozen=True, kw_only=True):
     duplicated: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """Frames that came again; they are not among the received."""
     first_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
-    """CLOCK_MONOTONIC at the first and last arrival; null when there was none."""
+    """CLOCK_MONOTONIC at the first arrival; null when there was none, and where gaps are not filed."""
     last_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
-    """The last arrival, CLOCK_MONOTONIC in ns."""
+    """The last arrival, likewise."""
     latency: Durations
     """One-way delay of the frames that were sent to measure it: of a paced load since they were due."""
     longest_run: Annotated[int, Meta(ge=0, le=9223372036854775807)]
@@ -1926,6 +1937,11 @@ class SinkArmParams(Message, frozen=True, kw_only=True):
     """The number of the trial, which test frames and messages carry."""
     clocks: list[SourceClock] | None = None
     """The streams whose source has a clock of its own."""
+    gaps: bool = True
+    """Whether the gaps between frames are filed.
+
+    Without, only probes have their time taken, which costs less.
+    """
     probe_interval: Annotated[int, Meta(ge=1, le=9223372036854775807)] = 1
     """Of so many frames one is a probe, anywhere among them. Extra probes are all."""
 

@@ -28,6 +28,7 @@ from vtax.agent_api import (
     SentPhase,
     SentStream,
     SinkCollectAnswer,
+    SinkCost,
     SinkHistogramsAnswer,
     SinkLoss,
     SinkProbes,
@@ -198,6 +199,14 @@ def _surroundings(at_s: float) -> Activity:
 def _guest() -> GuestState:
     nics = [make_nic(f"eth{number}", f"02:00:00:00:00:0{number}") for number in range(2)]
     return GuestState.told(GuestStateAnswer(interfaces=nics, clock_offset_ns=10**18, oom_kills=0), "")
+
+
+def sink_cost(counted_ns: float, timed_ns: float | None = None, probe_ns: float | None = None) -> SinkCost:
+    """What a frame costs a sink: as much whatever is done with it, unless told otherwise."""
+    timed_ns = counted_ns if timed_ns is None else timed_ns
+    return SinkCost(
+        counted_ns=counted_ns, timed_ns=timed_ns, probe_ns=timed_ns if probe_ns is None else probe_ns
+    )
 
 
 def make_nic(interface: str, mac: str, **counted: int) -> InterfaceState:

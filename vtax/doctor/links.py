@@ -147,7 +147,7 @@ def _native_xdp(bench: Bench) -> str:
     if stream.attached != "xdp-native":
         reason = (stream.fallback or "").partition("\n")[0]
         raise OSError(f"frames are counted by {stream.attached}, which costs more: {reason}")
-    bound_ns = 100 * math.ceil(opened.cost_ns_per_frame / 100)
+    bound_ns = 100 * math.ceil(opened.cost.probe_ns / 100)
     return f"frames are counted by xdp-native in less than {bound_ns} ns each"
 
 

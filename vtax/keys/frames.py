@@ -38,10 +38,16 @@ class FrameSpec:
         """Return what a source is asked whose ceilings are measured."""
         return SourceCalibrateParams(frame_bytes=self.lengths.as_json(), flows=self.flows, load=load)
 
-    def arm(self, trial: int, phase: AnalysedPhase, probe_interval: int = 1) -> SinkArmParams:
-        """Return what a sink is asked that awaits the frames of a trial."""
+    def arm(
+        self, trial: int, phase: AnalysedPhase, probe_interval: int = 1, *, gaps: bool = True
+    ) -> SinkArmParams:
+        """Return what a sink is asked that awaits the frames of a trial; without `gaps` each costs it less."""
         return SinkArmParams(
-            trial=trial, phase=phase, frame_bytes=self.lengths.as_json(), probe_interval=probe_interval
+            trial=trial,
+            phase=phase,
+            frame_bytes=self.lengths.as_json(),
+            probe_interval=probe_interval,
+            gaps=gaps,
         )
 
     def run(

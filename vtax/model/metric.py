@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from vtax.model.numbers import Format
+from vtax.results.schema.hosts import SINK, SinkTime
 from vtax.statistics.quantiles import BUCKETS_AN_OCTAVE
 
 BUCKET = 1 / BUCKETS_AN_OCTAVE
@@ -38,8 +39,18 @@ VICTIM = Relation(
 )
 """The measured flows; `exact` where source and sink read one clock."""
 NEIGHBOURS = Relation("neighbours", "flows WHERE role = 'neighbour'")
-HOST_CPU = Relation("host_cpu", "cpu WHERE domain = 'host' AND component = 'total' AND samples IS NULL")
-"""The busy time of the CPUs of host and guests, as the kernel counts it."""
+SINK_CPU = Relation("sink_cpu", f"cpu WHERE domain = '{SINK}' AND component = '{SinkTime.IN_HOST_TOTAL}'")
+"""The part of the busy time of the CPUs of host and guests that is the sink's."""
+HOST_CPU = Relation(
+    "host_cpu",
+    f"""(
+    SELECT trial_id, greatest(counted.percent - coalesce(sink.percent, 0), 0) AS percent, high - counted.percent AS step
+    FROM cpu AS counted
+    LEFT JOIN (SELECT trial_id, sum(percent) AS percent FROM {SINK_CPU.rows} GROUP BY trial_id) AS sink USING (trial_id)
+    WHERE domain = 'host' AND component = 'total' AND samples IS NULL
+)""",  # noqa: S608, made of constants
+)
+"""The busy time of the CPUs of host and guests, as the kernel counts it, without the sink's part."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from vtax.model import numbers
 from vtax.model.late import late
-from vtax.model.metric import BUCKET, HOST_CPU, ONE_IN_A_THOUSAND, Better, Metric
+from vtax.model.metric import BUCKET, HOST_CPU, ONE_IN_A_THOUSAND, SINK_CPU, Better, Metric
 
 CARRIED_IN_FULL_LOSS_RATIO = 0.005
 """Most loss at which a load still counts as carried in full: the partial drop rate that FD.io CSIT uses."""
@@ -82,6 +82,16 @@ RESPONSE_TIME = Metric(
 )
 """Of what was answered; of one microsecond at least, in steps of a nanosecond. See vtax.model.answers."""
 LATENCY_P50, LATENCY_P90, LATENCY_P99 = map(_latency, ("p50", "p90", "p99"))
+SINK = Metric(
+    name="sink_cpu",
+    column="sink_percent",
+    sql="sum(percent)",
+    unit="% CPU",
+    better=Better.LOWER,
+    form=numbers.percent,
+    relation=SINK_CPU,
+)
+"""The calibrated time of the sink on the CPUs of host and guests; 100 = one CPU."""
 CPU = Metric(
     name="cpu",
     column="host_percent",
@@ -90,6 +100,6 @@ CPU = Metric(
     better=Better.LOWER,
     form=numbers.percent,
     relation=HOST_CPU,
-    step_sql="sum(high - percent)",
+    step_sql="sum(step)",
 )
-"""The busy time of the CPUs that host and guests run on; 100 = one CPU."""
+"""The busy time of the CPUs that host and guests run on, without the sink's; 100 = one CPU."""

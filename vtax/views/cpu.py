@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate, mean_estimate
 from vtax.model.levels import Setting
+from vtax.model.metric import HOST_CPU, SINK_CPU
 from vtax.model.reading import USABLE
 from vtax.model.series import series
 from vtax.results import Result
@@ -16,6 +17,9 @@ from vtax.results import Result
 _CPU = f"""
 WITH {USABLE}, trial AS (
     SELECT trial_id, domain, component, sum(percent) AS percent FROM cpu WHERE samples IS NULL GROUP BY ALL
+    UNION ALL
+    SELECT trial_id, 'host' AS domain, 'without the sink' AS component, percent FROM {HOST_CPU.rows}
+    WHERE trial_id IN (SELECT trial_id FROM {SINK_CPU.rows})
 ), blocks AS (
     SELECT cell, uut_context, domain, component, block, avg(percent) AS percent
     FROM usable JOIN trial USING (trial_id) GROUP BY ALL

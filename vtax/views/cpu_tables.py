@@ -17,7 +17,8 @@ def cpu_table(summary: Summary) -> Table:
         summary,
         "cpu",
         "CPU",
-        "Percent of one CPU. The calibrated cost belongs to the sink, not to the platform.",
+        "Percent of one CPU. The calibrated cost belongs to the sink, not to the platform: other tables show the unit "
+        "under test's time without it.",
         summary.loads.cpu,
         OWNERS,
     )

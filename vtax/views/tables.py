@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from vtax.model import numbers
 from vtax.model.bound import Limit
 from vtax.model.dimensions import load_label
+from vtax.model.estimate import Estimate
 from vtax.model.frames import frame_levels
 from vtax.model.levels import Setting
 from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO
@@ -19,6 +20,9 @@ from vtax.views.summary import Summary
 from vtax.views.throughput import Maximum, Throughput
 
 MAXIMUM_OVER_LOADS = "Highest mean across loads, estimate and interval corrected for selection."
+WITHOUT_SINK = (
+    "Without sink: the most that is left to reach where vtax's sink takes no time of the unit under test."
+)
 LEGEND = (
     "Brackets and ± are 95% intervals; n counts repetitions; left out is the share of invalid trials. "
     f"≥: a lower bound; a trial lost at most {CARRIED_IN_FULL_LOSS_RATIO:.1%}, its load set by "
@@ -66,6 +70,11 @@ def level_column(summary: Summary) -> Column:
     return Column(dimension.title, dimension.unit) if dimension else Column("")
 
 
+def _amount(estimate: Estimate | None) -> Number:
+    """A bound that is as uncertain as the value beside it."""
+    return Number(UNKNOWN if estimate is None else numbers.amount(estimate, numbers.mbps))
+
+
 def maximum_table(summary: Summary) -> Table:
     """Maximum accumulated throughput with that of each stream beneath it."""
 
@@ -77,6 +86,7 @@ def maximum_table(summary: Summary) -> Table:
                 maximum.platform,
                 load_label(maximum.intended_mbps),
                 mean(received, numbers.mbps),
+                _amount(maximum.without_sink_mbps),
                 mean(maximum.loss_ratio, numbers.ratio_as_percent),
                 count(received),
                 share,
@@ -84,7 +94,14 @@ def maximum_table(summary: Summary) -> Table:
         ]
         if frame_levels(maximum.setting).streams > 1:
             lines += [
-                (f"  stream {stream}", "", mean(estimate, numbers.mbps), Number(""), count(estimate), share)
+                (
+                    f"  stream {stream}",
+                    "",
+                    mean(estimate, numbers.mbps),
+                    *(Number(""),) * 2,
+                    count(estimate),
+                    share,
+                )
                 for stream, estimate in maximum.stream_received_mbps.items()
             ]
         return lines
@@ -93,11 +110,12 @@ def maximum_table(summary: Summary) -> Table:
     return Table(
         name="maximum",
         title="Maximum accumulated throughput",
-        note=MAXIMUM_OVER_LOADS,
+        note=f"{MAXIMUM_OVER_LOADS} {WITHOUT_SINK}",
         columns=(
             Column("platform"),
             Column("at load", "Mbit/s"),
             Column("received", "Mbit/s", numeric=True),
+            Column("without sink", "Mbit/s", numeric=True),
             Column("loss", "%", numeric=True),
             N,
             LEFT_OUT,

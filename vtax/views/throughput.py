@@ -18,7 +18,7 @@ from vtax.model.frames import (
     throughput_limits,
 )
 from vtax.model.levels import Setting
-from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, LOSS, THROUGHPUT
+from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, LOSS, SINK, THROUGHPUT
 from vtax.model.recorded import Recorded
 from vtax.statistics import Interval, climb, load_cap, select_maximum
 from vtax.statistics.anytime import Ladder
@@ -65,6 +65,9 @@ class Maximum:
     streams' means and the loss are of the load that was picked. `by_load_mbps` holds each load's {block: value},
     for comparing maxima, and `caps_mbps` what each paced one cannot exceed. It is *at least* that, and `limit` is what
     bounded it, where a trial at that load did not show the platform's own limit, or one at another load carried more.
+
+    `without_sink_mbps` is what it is at most where the sink takes none of the platform's CPUs: the platform may be
+    limited by another of them. None where something else bounded the maximum, or the sink ran elsewhere.
     """
 
     platform: str
@@ -72,6 +75,7 @@ class Maximum:
     intended_mbps: float | None
     uut_context: str
     received_mbps: Estimate
+    without_sink_mbps: Estimate | None
     stream_received_mbps: dict[int, Estimate]
     loss_ratio: Estimate | None
     limit: Limit | None
@@ -154,12 +158,14 @@ def _maximum(cells: list[Cell]) -> Maximum:
     best = next(cell for cell in cells if cell.key == picked)
     limit = _limit(best, cells, interval.mean)
     bound = Bound.of([limit])
+    received = estimate(interval, best.left_out).read_as(bound)
     return Maximum(
         platform=best.platform,
         setting=best.setting,
         intended_mbps=best.level,
         uut_context=best.uut_context,
-        received_mbps=estimate(interval, best.left_out).read_as(bound),
+        received_mbps=received,
+        without_sink_mbps=_without_sink(best, received),
         stream_received_mbps=_streams(best, bound),
         loss_ratio=best.estimate(LOSS),
         limit=limit,
@@ -207,6 +213,15 @@ def _limit(best: Cell, cells: list[Cell], maximum_mbps: float) -> Limit | None:
     least = (1 - CARRIED_IN_FULL_LOSS_RATIO) * _offered(best)
     alike = [limit for cell in cells if _offered(cell) >= least for limit in own_limits(cell)]
     return main_limit([*bounding, *alike])
+
+
+def _without_sink(cell: Cell, received_mbps: Estimate) -> Estimate | None:
+    """Return a cell's maximum where all of the sink's time went into more frames."""
+    sink_percent = cell.values(SINK.column)
+    if not sink_percent or received_mbps.bound is not Bound.EXACT:
+        return None
+    left = 1 - fmean(sink_percent) / 100
+    return received_mbps.map(lambda mbps: mbps / left).read_as(Bound.AT_MOST) if left > 0 else None
 
 
 def received_by_block(cell: Cell) -> dict[int, float]:

@@ -40,7 +40,7 @@ const CARRIED_OUT: [&str; 16] = [
     "attach",
     "broken",
     "buffer_drops",
-    "cost_ns_per_frame",
+    "cost",
     "drain_ms",
     "duplicated",
     "given_up",

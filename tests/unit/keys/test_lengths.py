@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.trials import change_received, make_cell, make_measured, record
+from tests.helpers.trials import change_received, make_cell, make_measured, record, sink_cost
 from vtax.inputs import InputError
 from vtax.keys.lengths import IMIX, Lengths, interleaved, lengths_of, shares
 from vtax.scenario import load_scenario
@@ -93,7 +93,7 @@ def test_throughput_counts_the_bytes_that_arrived() -> None:
     sent = measured.source.streams[0].phase().frames_sent
     # The UUT loses every long frame.
     change_received(measured, received=sent // 4 * 3, received_bytes=sent // 4 * 3 * 64)
-    instrument = Instrument(ceiling_fps=1e6, sink_cost_ns={"sink": 50.0})
+    instrument = Instrument(ceiling_fps=1e6, sink_costs={"sink": sink_cost(50.0)})
     rows = record(measured, {}, instrument, "local")
     assert (rows.trial["frame_bytes"], rows.trial["frame_mix"]) == (None, "3:64 1:1514")
     (flow,) = rows.flows

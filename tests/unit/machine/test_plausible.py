@@ -10,6 +10,7 @@ from vtax.agent_api import (
     EchoCollectAnswer,
     GuestStateAnswer,
     RelayGoAnswer,
+    SinkCost,
     SinkOpenAnswer,
     StressCollectAnswer,
 )
@@ -74,8 +75,8 @@ def test_a_run_ends_after_it_begins_and_within_its_call() -> None:
 def test_numbers_with_a_fraction_are_not_negative() -> None:
     work = StressCollectAnswer(aborted=False, duration_s=-0.1, workers=[])
     assert contradiction(work) == "duration_s: -0.1 is negative or endless"
-    sink = SinkOpenAnswer(cost_ns_per_frame=float("inf"), streams=[])
-    assert contradiction(sink) == "cost_ns_per_frame: inf is negative or endless"
+    sink = SinkOpenAnswer(cost=SinkCost(counted_ns=float("inf"), timed_ns=1.0, probe_ns=1.0), streams=[])
+    assert contradiction(sink) == "cost.counted_ns: inf is negative or endless"
 
 
 def test_every_answer_of_the_contract_can_be_checked() -> None:

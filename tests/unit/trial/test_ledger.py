@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from tests.helpers.trials import INGRESS_IN0, judge, make_cell, make_measured, record
+from tests.helpers.trials import INGRESS_IN0, judge, make_cell, make_measured, record, sink_cost
 from vtax.agent_api import CpuReadAnswer, SampledCpu, ThreadSamples
 from vtax.testbed.accounts import CONTROLLER, Account
 from vtax.testbed.cpu_time import Owners
@@ -284,7 +284,7 @@ def test_the_ledger_is_rows_of_the_machine() -> None:
         "accelerator": "none",
         "emulated": False,
     }
-    rows = record(measured, place, Instrument(sink_cost_ns={"sink": 51.0}), "local").cpu
+    rows = record(measured, place, Instrument(sink_costs={"sink": sink_cost(51.0)}), "local").cpu
     of_machine = {(row["domain"], row["component"]): row for row in rows if row.get("samples") is not None}
     assert sum(row["percent"] for row in of_machine.values()) == pytest.approx(200)
     assert {row["host"] for row in of_machine.values()} == {"local"}
@@ -303,7 +303,7 @@ def test_a_trial_without_samples_is_counted_as_before() -> None:
         "accelerator": "none",
         "emulated": False,
     }
-    rows = record(measured, place, Instrument(sink_cost_ns={"sink": 51.0}), "local").cpu
+    rows = record(measured, place, Instrument(sink_costs={"sink": sink_cost(51.0)}), "local").cpu
     assert rows
     assert all(row.get("samples") is None for row in rows)
 

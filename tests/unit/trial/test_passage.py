@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.helpers.trials import make_cell, make_measured
+from tests.helpers.trials import make_cell, make_measured, sink_cost
 from vtax.agent_api import (
     AgentApi,
     DropPlace,
@@ -107,7 +107,7 @@ def numbers(streams: Sequence[SourceStream | StreamInterface]) -> list[int]:
 
 def test_streams_take_turns_at_sources_and_sinks(ground: Ground) -> None:
     for host in ground.sinks:
-        host.answers["sink.open"] = SinkOpenAnswer(streams=[], cost_ns_per_frame=50.0)
+        host.answers["sink.open"] = SinkOpenAnswer(streams=[], cost=sink_cost(50.0))
     ground.passage.open_sources(at_sources(4))
     ground.passage.open_sinks(at_sinks(4))
     assert [numbers(host.asked["source.open"].streams) for host in ground.sources] == [[0, 2], [1, 3]]

@@ -186,7 +186,7 @@ def busy(percent: float, step_percent: float) -> list[Made]:
     """Five trials with the same busy time, read to a tick."""
     row = {"host": "local", "domain": "host", "component": "total"}
     rows = ({**row, "percent": percent, "low": percent - step_percent, "high": percent + step_percent},)
-    return [Made("raw", block, host_percent=None, cpu=rows) for block in range(5)]
+    return [Made("raw", block, host_percent=None, sink_percent=None, cpu=rows) for block in range(5)]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_every_trial_stands_there_with_verdict_reasons_and_values(tmp_path: Path
     assert cell.values["throughput"] == (90.0, 80.0, 100.0)
     assert cell.values["loss"] == (10.0, 20.0, 0.0)
     assert cell.values["latency_p50"][:2] == (4.0, 4.0)
-    assert cell.values["cpu"][0] == 20.0
+    assert cell.values["cpu"][0] == 18.5
     assert [metric.name for metric in found.metrics] == [
         "throughput",
         "loss",

@@ -44,6 +44,8 @@ class Maximum(Placed):
     """Whose thread the unit under test ran in."""
     received_mbps: Estimate
     """The maximum, freed of the bias of having been picked."""
+    without_sink_mbps: Estimate | None
+    """Most that it is where the sink takes none of the platform's CPUs; null where that is not known."""
     stream_received_mbps: dict[str, Estimate]
     """Throughput of each stream at that load, by its number."""
     loss_ratio: Estimate | None

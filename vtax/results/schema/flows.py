@@ -174,9 +174,11 @@ FLOWS: Final = Table(
             "99% quantile of such a pair's difference in delay, without its sign; null below 1,000 pairs",
         ),
         Column("ipdv_p999_ns", DOUBLE, "ns", "99.9% quantile of it; null below 10,000 pairs"),
-        Column("gap_p50_ns", DOUBLE, "ns", "median gap between arrivals; null below 20 gaps"),
-        Column("gap_p99_ns", DOUBLE, "ns", "99% quantile of the gaps; null below 1,000 gaps"),
-        Column("gap_max_ns", DOUBLE, "ns", "greatest gap: the longest time that nothing arrived"),
+        Column("gap_p50_ns", DOUBLE, "ns", "median gap between arrivals; null below 20 gaps, and of a flood"),
+        Column("gap_p99_ns", DOUBLE, "ns", "99% quantile of the gaps; null below 1,000 gaps, and of a flood"),
+        Column(
+            "gap_max_ns", DOUBLE, "ns", "greatest gap: the longest time that nothing arrived; null of a flood"
+        ),
         Column(
             "duration_s",
             DOUBLE,

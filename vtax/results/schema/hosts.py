@@ -1,9 +1,21 @@
 """Tables of the hosts: their CPU time, and what they are."""
 
+from enum import StrEnum
 from typing import Final
 
 from vtax.columns import Column
 from vtax.results.schema.table import DOUBLE, INT32, INT64, STRING, TRIAL_ID, Table
+
+SINK: Final = "sink"
+
+
+class SinkTime(StrEnum):
+    """The component of `cpu` that has the sink's calibrated time."""
+
+    IN_HOST_TOTAL = "calibrated"
+    """The sink ran on the UUT's CPUs, whose total has it too."""
+    ELSEWHERE = "calibrated elsewhere"
+
 
 CPU: Final = Table(
     "cpu",
@@ -21,7 +33,13 @@ CPU: Final = Table(
         Column(
             "guest", INT32, "", "number of the guest whose time it is, from 0; null for what is no guest's"
         ),
-        Column("component", STRING, "", "part of the domain: total, calibrated, softirq, or a thread's name"),
+        Column(
+            "component",
+            STRING,
+            "",
+            f"part of the domain: total, softirq, a thread's name; of the sink {SinkTime.IN_HOST_TOTAL}, where the "
+            f"total of `host` has its time too, or {SinkTime.ELSEWHERE}",
+        ),
         Column("percent", DOUBLE, "%", "CPU time of the measurement; 100 is one CPU"),
         Column("low", DOUBLE, "%", "lower bound of its 95% interval; null where it is counted, not sampled"),
         Column("high", DOUBLE, "%", "upper bound of its 95% interval; null where it is counted, not sampled"),

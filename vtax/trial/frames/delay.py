@@ -115,10 +115,9 @@ def _statistics(times: Durations) -> dict[str, float | None]:
 def delay_histograms(measured: Measured, stream: StreamSent) -> list[Row]:
     """The rows of `latency` that a stream has; of its delays only where these are not the source's."""
     times = measured.times[stream.stream]
-    rows: list[tuple[str, int | None, Durations]] = [
-        ("gap", None, times.gap),
-        ("lateness", None, times.lateness),
-    ]
+    rows: list[tuple[str, int | None, Durations]] = [("lateness", None, times.lateness)]
+    if times.gap.count:
+        rows.append(("gap", None, times.gap))
     if not _is_untold(measured, stream):
         rows += [
             ("one-way", probes_lost(measured, stream), measured.sink.stream(stream.stream).latency),

@@ -3,7 +3,14 @@
 import math
 from dataclasses import dataclass, field
 
-from vtax.agent_api import DropsReadAnswer, Mechanism, Phase, SinkHistogramsAnswer, SourceRunParams
+from vtax.agent_api import (
+    DropsReadAnswer,
+    Mechanism,
+    Phase,
+    SinkArmParams,
+    SinkHistogramsAnswer,
+    SourceRunParams,
+)
 from vtax.keys.cell import Cell
 from vtax.keys.frames import FrameLoad
 from vtax.results import CapturedFrame
@@ -83,6 +90,12 @@ def probe_interval(load: FrameLoad) -> int:
     if load.intended_fps is None:
         return 1
     return max(1, math.floor(load.intended_fps / PROBES_PER_S_PACED + 0.5))
+
+
+def as_awaited(trial: int, load: FrameLoad) -> SinkArmParams:
+    """Parameters of `sink.arm`. Of a flood no gaps are filed: the sink's time is the platform's there."""
+    gaps = load.intended_fps is not None
+    return load.frames.arm(trial, "measure", probe_interval(load), gaps=gaps)
 
 
 def as_run(

@@ -16,7 +16,7 @@ from vtax.testbed.testbed import Testbed
 from vtax.trial.beside import Beside, Neighbours, Turn
 from vtax.trial.frames.answers import Received, Sent
 from vtax.trial.frames.flow_rows import flow_row, offered_mbps
-from vtax.trial.frames.measured import Measured, as_run, probe_interval
+from vtax.trial.frames.measured import Measured, as_awaited, as_run
 from vtax.trial.frames.passage import Asked, Passage
 from vtax.trial.frames.source_time import thread_shares
 from vtax.trial.neighbours.findings import missed
@@ -122,7 +122,7 @@ class Forward(Neighbours):
         return self._load_share * self._maximum_mbps
 
     def _arm(self, trial: int, load: FrameLoad) -> None:
-        self._passage.arm(load.frames.arm(trial, "measure", probe_interval(load)))
+        self._passage.arm(as_awaited(trial, load))
 
     def _begin(self, trial: int, load: FrameLoad) -> Asked[SourceRunAnswer]:
         shares_cpu = load.intended_mbps is not None

@@ -10,7 +10,7 @@ use super::capture::Capture;
 use super::cost;
 use super::delivery::Delivery;
 use super::program::{self, Build, Memory, OpenSinkSkel};
-use super::wire::{AttachMode, AttachRequest};
+use super::wire::{AttachMode, AttachRequest, SinkCost};
 use crate::traffic::clsact::IngressFilter;
 use crate::traffic::interface::Interface;
 use crate::traffic::xdp_link::{XdpLink, XdpMode};
@@ -21,7 +21,7 @@ pub(super) struct Attached {
     pub mode: AttachMode,
     pub delivery: Delivery,
     pub memory: Memory,
-    pub cost_ns_per_frame: f64,
+    pub cost: SinkCost,
     /// Why it is none of the modes that were tried before; None where it is the first.
     pub fallback: Option<String>,
     program_id: u32,
@@ -84,7 +84,7 @@ impl Attached {
         };
         let loaded = program::load(&mut storage, build, adjust)?;
         let memory = Memory::of(&loaded)?;
-        let cost_ns_per_frame = cost::ns_per_frame(&loaded, &memory)?;
+        let cost = cost::measure(&loaded, &memory)?;
         let program = match mode {
             AttachMode::Tc => ProgramHandle::try_from(&loaded.progs.sink_tc)?,
             AttachMode::XdpNative | AttachMode::XdpGeneric => {
@@ -108,7 +108,7 @@ impl Attached {
             mode,
             delivery,
             memory,
-            cost_ns_per_frame,
+            cost,
             fallback: None,
             program_id: program.id(),
             hold,

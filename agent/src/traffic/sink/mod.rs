@@ -75,7 +75,7 @@ impl Sink {
                     fallback: s.attached.fallback.clone(),
                 })
                 .collect(),
-            cost_ns_per_frame: streams[0].attached.cost_ns_per_frame,
+            cost: streams[0].attached.cost,
         };
         Ok((
             Self {
@@ -121,6 +121,7 @@ impl Sink {
                 phase: params.phase,
                 frame_bytes: params.frame_bytes.distinct(),
                 probe_interval: params.probe_interval,
+                gaps: params.gaps,
                 clock_ahead_ns: ahead_ns
                     .get(&stream.number)
                     .copied()

@@ -97,6 +97,8 @@ pub(super) struct Armed {
     pub frame_bytes: [u32; MOST_LENGTHS],
     /// Of so many frames one is a probe, anywhere among them.
     pub probe_interval: u32,
+    /// Whether the gaps between frames are filed.
+    pub gaps: bool,
     /// How far the clock here is ahead of the source's.
     pub clock_ahead_ns: i64,
 }
@@ -130,6 +132,7 @@ impl Memory {
             stream: armed.stream.into(),
             frame_bytes: armed.frame_bytes,
             probe_interval: armed.probe_interval,
+            gaps: armed.gaps.into(),
             clock_ahead_ns: armed.clock_ahead_ns,
             analysed_phase: phase as u16,
             ..State::default()

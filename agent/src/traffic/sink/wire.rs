@@ -68,8 +68,19 @@ pub enum AttachMode {
 pub struct SinkOpenAnswer {
     /// The streams, one entry each.
     pub streams: Vec<AttachedStream>,
-    /// Time of the sink's program for one frame with all its analysis, without the driver's share.
-    pub cost_ns_per_frame: f64,
+    /// What a frame costs.
+    pub cost: SinkCost,
+}
+
+/// Time of the sink's program for a frame, in ns, beyond that of a program that drops it unseen.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct SinkCost {
+    /// A frame that is checked and counted.
+    pub counted_ns: f64,
+    /// The same, and the gap before it is filed.
+    pub timed_ns: f64,
+    /// A probe, whose delay is filed as well.
+    pub probe_ns: f64,
 }
 
 /// A stream and the place of its sink.
@@ -97,6 +108,9 @@ pub struct SinkArmParams {
     #[serde(default = "every_frame")]
     #[schemars(range(min = 1))]
     pub probe_interval: u32,
+    /// Whether the gaps between frames are filed. Without, only probes have their time taken, which costs less.
+    #[serde(default = "yes")]
+    pub gaps: bool,
     /// The streams whose source has a clock of its own.
     #[serde(default)]
     pub clocks: Vec<SourceClock>,
@@ -114,6 +128,10 @@ pub struct SourceClock {
 
 fn every_frame() -> u32 {
     1
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The phase whose frames are analysed; those of the others are only counted.
@@ -196,9 +214,9 @@ pub struct CollectedStream {
     pub loss: SinkLoss,
     /// Longest run of consecutive sequences.
     pub longest_run: u64,
-    /// CLOCK_MONOTONIC at the first and last arrival; null when there was none.
+    /// CLOCK_MONOTONIC at the first arrival; null when there was none, and where gaps are not filed.
     pub first_ns: Option<u64>,
-    /// The last arrival, CLOCK_MONOTONIC in ns.
+    /// The last arrival, likewise.
     pub last_ns: Option<u64>,
     /// Frames that entered no other count.
     pub refused: SinkRefused,
@@ -278,7 +296,7 @@ pub struct SinkHistogramsAnswer {
     pub ipdv_positive: Durations,
     /// The same where it is less, without its sign.
     pub ipdv_negative: Durations,
-    /// Between one arrival and the next, duplicates among them.
+    /// Between one arrival and the next, duplicates among them; empty where gaps are not filed.
     pub gap: Durations,
     /// Delay of the same frames as `latency`, from their departure.
     pub since_departure: Durations,

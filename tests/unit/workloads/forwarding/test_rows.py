@@ -13,6 +13,7 @@ from tests.helpers.trials import (
     make_cell,
     make_measured,
     record,
+    sink_cost,
 )
 from vtax.agent_api import Pauses, ProcessTime, SinkLoss
 from vtax.testbed.accounts import Account
@@ -24,7 +25,7 @@ from vtax.workloads.forwarding.measure.hops import hops
 from vtax.workloads.forwarding.measure.rows import Instrument
 
 PLACE = {"block": 0, "position": 3, "repetition": 0, "attempt": 0, "accelerator": "none", "emulated": False}
-INSTRUMENT = Instrument(sink_cost_ns={"sink": 51.0})
+INSTRUMENT = Instrument(sink_costs={"sink": sink_cost(51.0)})
 
 
 def test_rates_and_loss_follow_from_counts() -> None:
@@ -71,7 +72,7 @@ def test_what_each_source_did_stands_with_its_streams() -> None:
     rows = record(
         measured,
         PLACE,
-        Instrument(sink_cost_ns={"sink": 50.0, "sink1": 100.0}),
+        Instrument(sink_costs={"sink": sink_cost(50.0), "sink1": sink_cost(100.0)}),
         "local",
     )
     assert [flow["waited_share"] for flow in rows.flows] == [0, 0.7, None]
@@ -122,6 +123,40 @@ def test_cpu_rows_keep_the_sinks_cost_apart() -> None:
     assert percent["uut", "host", "total"] == pytest.approx(40)
     assert percent["sink", "sink", "calibrated"] == pytest.approx(8202 * 51 / 1e7)
     assert percent["uut", "host", "ingress in0"] == pytest.approx(8202 * 700 / 1e7)
+
+
+def test_a_sink_is_charged_by_what_it_did_with_each_frame() -> None:
+    """Of a paced load each frame's gap is filed, a probe's delay too; a flood's probes go beside what is counted."""
+    cost = sink_cost(10.0, 50.0, 200.0)
+    for paced, other_ns in ((True, 50), (False, 10)):
+        measured = make_measured(make_cell() if paced else make_cell(intended_mbps=None), offered_fps=8_000)
+        (stream,) = measured.sink.streams
+        change_received(measured, 0, latency=structs.replace(stream.latency, count=1_000))
+        others = stream.received - (1_000 if paced else 0)
+        rows = record(measured, PLACE, Instrument(sink_costs={"sink": cost}), "local").cpu
+        (percent,) = (row["percent"] for row in rows if row["domain"] == "sink")
+        assert percent == pytest.approx((others * other_ns + 1_000 * 200) / measured.window_s / 1e7)
+
+
+@pytest.mark.parametrize(
+    ("beside_uut", "run_ns", "component"),
+    [
+        ({"uut", "sink"}, 700 * 8202, "calibrated"),
+        ({"uut"}, 700 * 8202, "calibrated elsewhere"),
+        ({"uut", "sink"}, 0, "calibrated elsewhere"),
+    ],
+    ids=["on the UUT's CPUs", "on another machine", "in the sender's context"],
+)
+def test_a_sink_s_time_is_the_platforms_only_where_it_runs_on_its_cpus(
+    beside_uut: set[str], run_ns: int, component: str
+) -> None:
+    measured = make_measured(make_cell())
+    measured.beside_uut = frozenset(beside_uut)
+    assert measured.cpu is not None
+    for thread in measured.cpu[1]["threads"]:
+        thread["run_ns"] = run_ns
+    rows = record(measured, PLACE, INSTRUMENT, "local").cpu
+    assert [row["component"] for row in rows if row["domain"] == "sink"] == [component]
 
 
 def test_a_lost_probe_is_later_than_every_other() -> None:
@@ -187,7 +222,7 @@ def test_delay_in_the_sources_own_queue_is_not_given() -> None:
     rows = record(measured, PLACE, INSTRUMENT, "local")
     flow = rows.flows[0]
     assert [flow[name] for name in ("latency_p50_ns", "pdv_p99_ns", "ipdv_p99_ns")] == [None] * 3
-    assert [row["kind"] for row in rows.latency] == ["gap", "lateness"]
+    assert [row["kind"] for row in rows.latency] == ["lateness", "gap"]
     assert (flow["lateness_p50_ns"], flow["since_departure_p50_ns"]) == (50, None)
 
 
@@ -238,7 +273,9 @@ def test_each_source_has_its_own_clock_and_window() -> None:
     hour_ns = 3600 * SECOND_NS
     end_ns = hour_ns + 3 * SECOND_NS // 4
     change_phase(measured, 1, start_ns=hour_ns, end_ns=end_ns, first_ns=hour_ns + 10)
-    rows = record(measured, PLACE, Instrument(sink_cost_ns={"sink": 50.0, "sink1": 100.0}), "uut")
+    rows = record(
+        measured, PLACE, Instrument(sink_costs={"sink": sink_cost(50.0), "sink1": sink_cost(100.0)}), "uut"
+    )
     assert [flow["duration_s"] for flow in rows.flows] == [0.75] * 3
     assert rows.trial["start_spread_ms"] is None
     percent = {row["host"]: row["percent"] for row in rows.cpu if row["domain"] == "sink"}

@@ -1,10 +1,11 @@
 """A path that frames take: a built testbed with a guest in it, ready to be measured again and again."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from msgspec import structs
 
-from vtax.agent_api import AgentApi, DropsOpenParams, DropsReadAnswer, SinkOpenAnswer
+from vtax.agent_api import AgentApi, DropsOpenParams, DropsReadAnswer, SinkCost, SinkOpenAnswer
 from vtax.keys.frames import FrameSpec
 from vtax.machine.agent import AgentError
 from vtax.platforms import PlatformConfig, Preset
@@ -32,8 +33,8 @@ class ForwardingFacts(PathFacts):
     """How the sinks' programs are attached."""
     sink_fallback: str | None
     """Why it is not attached in a way that costs less; None where there is none."""
-    sink_cost_ns: dict[str, float]
-    """What counting a frame costs, by the sink's host."""
+    sink_costs: Mapping[str, SinkCost]
+    """What a frame costs the sink, by the sink's host."""
 
 
 def forwarding_testbed(settings: LocalSettings, port_kind: str, streams: int, machines: Machines) -> Testbed:
@@ -72,9 +73,9 @@ class ForwardingPath(Path):
     def open(self) -> ForwardingFacts:
         """Build everything and wait until it is ready; raises PathFailed, PlatformUnusable, OSError."""
         facts = super().open()
-        costs_ns = {host: sink.cost_ns_per_frame for host, sink in self._sinks.items()}
+        costs = {host: sink.cost for host, sink in self._sinks.items()}
         mode, fallback = self._counting
-        self.facts = ForwardingFacts(facts.hello_s, facts.ready_s, facts.notes, mode, fallback, costs_ns)
+        self.facts = ForwardingFacts(facts.hello_s, facts.ready_s, facts.notes, mode, fallback, costs)
         return self.facts
 
     def make_ready(self) -> None:

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from vtax.agent_api import SinkCost
 from vtax.results import Row, TrialRecord
+from vtax.results.schema.hosts import SINK, SinkTime
 from vtax.testbed.accounts import Account
 from vtax.trial.cpu.rows import cpu_row
 from vtax.trial.frames.delay import delay_histograms, mean_delay_ns
@@ -14,6 +16,7 @@ from vtax.trial.frames.measured import Measured, probe_interval
 from vtax.trial.frames.source_time import FOREIGN, foreign_share, pauses_of, thread_shares
 from vtax.trial.stage_rows import unattributed_row
 from vtax.units import mbps
+from vtax.workloads.forwarding.measure.context import uut_context
 from vtax.workloads.forwarding.measure.counts import Hop
 from vtax.workloads.forwarding.measure.hops import hops
 from vtax.workloads.forwarding.measure.path import ForwardingFacts
@@ -27,15 +30,15 @@ class Instrument:
     """Of the mechanism that sends."""
     sink_mode: str | None = None
     sink_fallback: str | None = None
-    sink_cost_ns: Mapping[str, float] = field(default_factory=dict)
-    """What counting a frame costs, by the sink's host."""
+    sink_costs: Mapping[str, SinkCost] = field(default_factory=dict)
+    """What a frame costs the sink, by the sink's host."""
 
     @classmethod
     def of(cls, ceiling_fps: float, facts: ForwardingFacts | None) -> Self:
         """Return that of an open path whose source has this ceiling."""
         if facts is None:
             return cls(ceiling_fps)
-        return cls(ceiling_fps, facts.sink_mode, facts.sink_fallback, facts.sink_cost_ns)
+        return cls(ceiling_fps, facts.sink_mode, facts.sink_fallback, facts.sink_costs)
 
 
 def instrument_columns(measured: Measured, instrument: Instrument) -> Row:
@@ -60,7 +63,7 @@ def own_rows(measured: Measured, instrument: Instrument) -> TrialRecord:
             **_pauses(measured),
         },
         flows=[flow_row(measured, stream, "victim", stream.stream if shared else 0) for stream in streams],
-        cpu=_instrument_cpu(measured, instrument.sink_cost_ns),
+        cpu=_instrument_cpu(measured, instrument.sink_costs),
         hops=[_hop(measured, hop) for hop in hops(measured)],
         latency=[row for stream in streams for row in delay_histograms(measured, stream)],
         stages=_unattributed(measured),
@@ -106,18 +109,16 @@ def _unattributed(measured: Measured) -> Sequence[Row]:
     return unattributed_row(measured, total_ns / frames, lambda _: None)
 
 
-def _instrument_cpu(measured: Measured, sink_cost_ns: Mapping[str, float]) -> list[Row]:
+def _instrument_cpu(measured: Measured, sink_costs: Mapping[str, SinkCost]) -> list[Row]:
     """Return what sinks and sources took of the CPUs, which no account of the UUT's host tells."""
     if measured.cpu is None:
         return []
     rows: list[Row] = []
-    active = {stream.stream for stream in measured.source.streams}
-    for host, cost_ns in sink_cost_ns.items():
-        received = sum(
-            stream.received for stream in measured.sink.hosts[host].streams if stream.stream in active
-        )
-        percent = received / measured.window_s * cost_ns / 1e7
-        rows.append(cpu_row(measured.trial, host, Account("sink", "calibrated"), percent))
+    in_uut = measured.beside_uut if uut_context(measured) == "own" else frozenset[str]()
+    for host, cost in sink_costs.items():
+        percent = _sink_ns(measured, host, cost) / measured.window_s / 1e7
+        component = SinkTime.IN_HOST_TOTAL if host in in_uut else SinkTime.ELSEWHERE
+        rows.append(cpu_row(measured.trial, host, Account(SINK, component), percent))
     for host in measured.source.hosts:
         if (thread := thread_shares(measured, host)) is not None:
             percent, wait = 100 * thread.ran, 100 * thread.kept_off
@@ -125,6 +126,18 @@ def _instrument_cpu(measured: Measured, sink_cost_ns: Mapping[str, float]) -> li
         if (foreign := foreign_share(measured, host)) is not None:
             rows.append(cpu_row(measured.trial, host, Account("source", FOREIGN), 100 * foreign))
     return rows
+
+
+def _sink_ns(measured: Measured, host: str, cost: SinkCost) -> float:
+    """Return the time that a host's sinks took for the frames of the active streams, beyond dropping them."""
+    active = {stream.stream for stream in measured.source.streams}
+    streams = [stream for stream in measured.sink.hosts[host].streams if stream.stream in active]
+    received, probes = (
+        sum(counts) for counts in ([s.received for s in streams], [s.latency.count for s in streams])
+    )
+    if measured.load.intended_fps is None:  # probes go beside a flood, and only they have their time taken
+        return received * cost.counted_ns + probes * cost.probe_ns
+    return (received - probes) * cost.timed_ns + probes * cost.probe_ns
 
 
 def _hop(measured: Measured, hop: Hop) -> Row:

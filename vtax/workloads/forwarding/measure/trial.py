@@ -18,7 +18,7 @@ from vtax.testbed.counters import InterfaceCounters
 from vtax.testbed.guest import GUEST, NEIGHBOUR
 from vtax.trial.frames.answers import Received, Sent
 from vtax.trial.frames.limits import UPLINK_LIMITED, limit
-from vtax.trial.frames.measured import Measured, as_run, probe_interval, probes_per_s
+from vtax.trial.frames.measured import Measured, as_awaited, as_run, probes_per_s
 from vtax.trial.frames.passage import Asked
 from vtax.trial.guest import called
 from vtax.trial.timeouts import DRAIN_LIMIT_MS, quiet_ms
@@ -76,7 +76,7 @@ class ForwardingTrial(WindowTrial[ForwardingPath]):
         self._tracer.arm(0.0, self.patience_s)
         self._clocks = path.testbed.compare_clocks()
         path.passage.arm(
-            load.frames.arm(measured.trial, "measure", probe_interval(load)),
+            as_awaited(measured.trial, load),
             [SourceClock(stream=stream, ahead_ns=clock.ahead_ns) for stream, clock in self._clocks.items()],
         )
         intended = load.intended_fps

@@ -23,6 +23,7 @@ pub(super) const ARMED: Armed = Armed {
     phase: AnalysedPhase::Measure,
     frame_bytes: [FRAME_BYTES as u32; MOST_LENGTHS],
     probe_interval: 1,
+    gaps: true,
     clock_ahead_ns: 0,
 };
 

@@ -41,6 +41,39 @@ fn delays_are_taken_from_flagged_frames() {
 
 #[test]
 #[ignore = "needs root"]
+fn without_gaps_only_probes_have_their_time_taken() {
+    on_all_programs(|sink| {
+        let gaps_filed = |gaps| {
+            sink.memory.disarm().unwrap();
+            sink.memory.arm(Armed { gaps, ..ARMED }).unwrap();
+            for sequence in 0..200 {
+                let flag = if sequence % 10 == 0 {
+                    PHASE_FLAG_PROBE
+                } else {
+                    0
+                };
+                sink.receive(TestFrame {
+                    phase: PHASE_MEASURE as u8 | flag,
+                    ..frame(sequence)
+                });
+            }
+            assert_eq!((sink.main().received, sink.delay_count()), (200, 20));
+            let state = sink.memory.state().unwrap();
+            assert_eq!((state.first_ns > 0, state.last_ns > 0), (gaps, gaps));
+            sink.memory
+                .histograms()
+                .unwrap()
+                .gap
+                .buckets
+                .iter()
+                .sum::<u64>()
+        };
+        assert_eq!((gaps_filed(false), gaps_filed(true)), (0, 199));
+    });
+}
+
+#[test]
+#[ignore = "needs root"]
 fn every_frame_of_the_probe_phase_gives_a_delay() {
     on_all_programs(|sink| {
         sink.memory

@@ -50,7 +50,7 @@ fn counts_a_mixed_load(attach: &str, attached: &str) {
             opened["streams"],
             json!([{"stream": STREAM, "attached": attached, "fallback": null}])
         );
-        assert!(opened["cost_ns_per_frame"].as_f64().unwrap() > 1.0);
+        assert!(opened["cost"]["probe_ns"].as_f64().unwrap() > 1.0);
         arm(&mut sink, FRAME_BYTES);
 
         let sender = Sender::new();
