@@ -37,7 +37,7 @@ fn frames_are_followed_through_a_host_that_forwards_them() {
         let trail = json!({"name": "through", "points": points, "stages": stages});
         let open = json!({"trails": [trail], "sample_every": 1, "follow": "stamp", "packets": 500});
         tracer.call("stages.open", open);
-        let measured = row.send();
+        let measured = row.send().measured;
         let found = tracer.call("stages.collect", json!({"trail": 0, "first": 0}));
         assert_eq!(found["followed"], measured, "{found}");
         assert_eq!(found["attributed"], measured);

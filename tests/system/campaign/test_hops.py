@@ -1,5 +1,6 @@
 """Loss that is provoked at one hop of a real way is charged to that hop, with the counter that saw it."""
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,6 +25,7 @@ SHARE = 0.99
 """Of the lost frames that must be charged to hops."""
 DROPS_SOME = "return bpf_get_prandom_u32() % 10 ? 0 : 2;"
 """TC_ACT_OK nine times in ten, else TC_ACT_SHOT (linux/pkt_cls.h)."""
+TENTH = 0.1
 HELPER = "static unsigned int (*const bpf_get_prandom_u32)(void) = (void *)7;"
 
 
@@ -38,13 +40,22 @@ def measure(path: Path, out: Path, *options: str) -> tuple[list[dict[str, Any]],
     return hops, flow["frames_sent"] - flow["frames_received"] + probes
 
 
-def assert_charged(hops: list[dict[str, Any]], lost: int, place: str, reason: str) -> None:
-    """All the loss is accounted for, more of it at this place than at any other: a busy machine loses frames, too."""
+def assert_charged(
+    hops: list[dict[str, Any]], lost: int, place: str, reason: str, planted: float | None = None
+) -> None:
+    """All the loss is accounted for, more of it at this place than at any other: a busy machine loses frames, too.
+
+    Of the frames that came there a `planted` share is dropped, each by its own chance: 5 standard deviations at most.
+    """
     assert lost > 100
     dropped = {hop["hop"]: hop["dropped"] for hop in hops}
     assert SHARE * lost <= sum(dropped.values()) <= lost / SHARE, dropped
     assert dropped[place] == max(dropped.values()), dropped
-    assert {hop["hop"]: hop["reason"] for hop in hops}[place] == reason
+    (here,) = (hop for hop in hops if hop["hop"] == place)
+    assert here["reason"] == reason
+    if planted is not None:
+        deviation = math.sqrt(here["received"] * planted * (1 - planted))
+        assert abs(here["dropped"] - here["received"] * planted) <= 5 * deviation, here
 
 
 def thinned(interface: str, direction: str) -> Callable[[str, Path], str]:
@@ -62,28 +73,29 @@ def narrowed(interface: str) -> Callable[[str, Path], str]:
     )
 
 
-PROVOKED: dict[str, tuple[str, Callable[[str, Path], str], str]] = {
-    "link": ("source", thinned("src0", "egress"), "TC_EGRESS (kfree_skb at src0)"),
-    "bridge port in": ("uut", thinned("in0", "ingress"), "TC_INGRESS (kfree_skb at in0)"),
+PROVOKED: dict[str, tuple[str, Callable[[str, Path], str], str, float | None]] = {
+    "link": ("source", thinned("src0", "egress"), "TC_EGRESS (kfree_skb at src0)", TENTH),
+    "bridge port in": ("uut", thinned("in0", "ingress"), "TC_INGRESS (kfree_skb at in0)", TENTH),
     "guest forwarding": (
         *("guest", thinned("eth0", "ingress")),
-        "TC_INGRESS (kfree_skb at the guest's eth0)",
+        *("TC_INGRESS (kfree_skb at the guest's eth0)", TENTH),
     ),
-    "guest egress": ("guest", narrowed("eth1"), "queue full (dropped_queue of the guest's eth1)"),
-    "bridge port out": ("uut", thinned("guestp1", "ingress"), "TC_INGRESS (kfree_skb at guestp1)"),
-    "UUT egress": ("uut", narrowed("out0"), "queue full (dropped_queue of out0)"),
+    "guest egress": ("guest", narrowed("eth1"), "queue full (dropped_queue of the guest's eth1)", None),
+    "bridge port out": ("uut", thinned("guestp1", "ingress"), "TC_INGRESS (kfree_skb at guestp1)", TENTH),
+    "UUT egress": ("uut", narrowed("out0"), "queue full (dropped_queue of out0)", None),
 }
+"""The host, the command that drops there, the counter that sees it, and the share that is dropped where it is known."""
 
 
 @pytest.mark.parametrize("place", PROVOKED)
 def test_a_container_and_its_bridges(
     place: str, before_its_frames: Callable[[Act], None], scenario: Path, tmp_path: Path
 ) -> None:
-    host, command, reason = PROVOKED[place]
+    host, command, reason, planted = PROVOKED[place]
     program = bpf_program(tmp_path / "drop.o", "tc", DROPS_SOME, HELPER)
     before_its_frames(lambda run: within(f"{run}-{host}", command(run, program)))
     hops, lost = measure(scenario, tmp_path / "out", "--platform", "container", "--set", "intended_mbps=2")
-    assert_charged(hops, lost, place, reason)
+    assert_charged(hops, lost, place, reason, planted)
 
 
 def test_a_discipline_that_a_preset_asks_for(
@@ -94,7 +106,8 @@ def test_a_discipline_that_a_preset_asks_for(
     lossy = replace(presets()["container"], config={"runtime": "runc", "egress_qdisc": nothing})
     monkeypatch.setattr(platform_set, "presets", lambda: {"container": lossy})
     hops, lost = measure(scenario, tmp_path / "out", "--platform", "container", "--set", "intended_mbps=2")
-    assert_charged(hops, lost, "guest egress", f"dropped by {nothing} (dropped_queue of the guest's eth1)")
+    reason = f"dropped by {nothing} (dropped_queue of the guest's eth1)"
+    assert_charged(hops, lost, "guest egress", reason, planted=1.0)
     (flow,) = Result.open(tmp_path / "out").query("SELECT * FROM flows WHERE trial_id = 1").to_pylist()
     assert flow["loss_ratio"] == 1
 
@@ -111,7 +124,7 @@ def test_a_kernel_that_gives_no_reasons(
     # Not at out0: what a queue drops while it is replaced nobody tells apart from a full ring there.
     before_its_frames(lambda run: within(f"{run}-uut", thinned("in0", "ingress")(run, program)))
     hops, lost = measure(scenario, tmp_path / "out", "--platform", "raw", "--set", "intended_mbps=2")
-    assert_charged(hops, lost, "UUT forwarding", "unknown: this kernel does not report it")
+    assert_charged(hops, lost, "UUT forwarding", "unknown: this kernel does not report it", TENTH)
     assert (
         "drop reasons are not available: sink: drops.open: places: Expected `int` >= 1"
         in capsys.readouterr().err
