@@ -35,12 +35,12 @@ TEXT = f"""
 One core sends {FRAME_BYTES}-byte frames one by one, as fast as they go, into a far end in the sender's
 context: what happens to a frame there takes the sender's time. The far end counts and drops them, at XDP or at tc;
 or has vtax's sink there, which checks trial, phase, length and sequence of every frame; or drops them at tc while
-tcpdump captures. The sink is armed as for a flood in a campaign, {PROBES_PER_S_FLOOD} probes a second beside it; and as for
-a paced load all of whose frames are probes, so that it files the gap before every frame, and its delay. Each is sent
-into next to the bare drop at the same place, the same way, {PAIRS} times for {SEND_S:g} s, either first by turns. The
-difference of the time that a frame takes the sender is the cost: {MOST_NS:g} ns are 10% of a sender's time at 1 Mpps.
-Figures are medians of the pairs, with the interval of the median: pairs between which a core changed its speed are
-outliers of either sign.
+tcpdump captures. The sink is armed as for a flood in a campaign, {PROBES_PER_S_FLOOD} probes a second beside it; and as
+for a paced load all of whose frames are probes, so that it files the gap before every frame, and its delay. Each is
+sent into next to the bare drop at the same place, the same way, {PAIRS} times for {SEND_S:g} s, either first by turns.
+The difference of the time that a frame takes the sender is the cost: {MOST_NS:g} ns are 10% of a sender's time at
+1 Mpps. Figures are medians of the pairs, with the interval of the median: pairs between which a core changed its
+speed are outliers of either sign.
 """
 
 Rates = dict[int, float]

@@ -6,8 +6,15 @@ import platform
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from vtax.machine.namespace import Namespace
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 def built(source: Path, definitions: Mapping[str, int], directory: Path) -> Path:
@@ -40,6 +47,37 @@ def attach(namespace: Namespace, interface: str, direction: str, program: Path, 
     shown = json.loads(tc(namespace, "-j", "filter", "show", "dev", interface, direction))
     (number,) = (entry["options"]["prog"]["id"] for entry in shown if "options" in entry)
     return int(number)
+
+
+def maps_of(program: int) -> dict[str, int]:
+    """Return the ids of a loaded program's maps by their names."""
+    maps = json.loads(run("bpftool", "-j", "prog", "show", "id", f"{program}"))["map_ids"]
+    return {
+        json.loads(run("bpftool", "-j", "map", "show", "id", f"{each}"))["name"]: int(each) for each in maps
+    }
+
+
+class _Formatted(Struct, Generic[Key, Value], frozen=True):
+    key: Key
+    value: Value
+
+
+class _Entry(Struct, Generic[Key, Value], frozen=True):
+    """An entry of a map whose types bpftool knows."""
+
+    formatted: _Formatted[Key, Value]
+
+
+def entries(number: int, kind: type[Value]) -> dict[int, Value]:
+    """Return the values of a map by their keys, which are numbers."""
+    dump = run("bpftool", "-j", "map", "dump", "id", f"{number}")
+    found = msgspec.json.decode(dump, type=list[_Entry[int, kind]])  # type: ignore[valid-type]
+    return {entry.formatted.key: entry.formatted.value for entry in found}
+
+
+def values(number: int, kind: type[Value]) -> list[Value]:
+    """Return the values of an array in their order."""
+    return [*entries(number, kind).values()]
 
 
 def tc(namespace: Namespace, *arguments: str) -> str:

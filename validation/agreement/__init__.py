@@ -26,9 +26,9 @@ On each platform vtax brings a path up as a campaign does, and every tool uses i
 guest. Frames are {FRAME_BYTES} bytes long, {FPS:,} a second.
 
 *tshark*: while a trial runs, a BPF program where frames leave the unit under test loses 1% of them, sends 1% twice
-and lets 1% be overtaken. tcpdump captures at the source and at that place, behind the program: the sink takes
-frames before a capture on its own interface would see them. tshark decodes the capture; counts come out of the
-frames' sequence numbers. Its delay ends where the frame leaves the unit under test, vtax's one link later.
+and lets 1% be overtaken, and counts each. tcpdump captures at the source and at that place, behind the program: the
+sink takes frames before a capture on its own interface would see them. tshark decodes the capture; counts come out of
+the frames' sequence numbers. Its delay ends where the frame leaves the unit under test, vtax's one link later.
 
 *iperf3* (`-u`) alternates with vtax's trials, {REPEATS} of each, 1% planted to be lost. Shorter frames are spared:
 iperf3 waits without end for the first datagram, by which its ends meet.

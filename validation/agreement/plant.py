@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from pyroute2 import IPRoute
 
-from validation.tc_program import attach, built, classified, tc
+from validation.tc_program import attach, built, classified, entries, maps_of, tc
 from vtax.machine.namespace import Namespace, index_of
 
 SOURCE = Path(__file__).with_name("plant.bpf.c")
@@ -24,8 +25,28 @@ class Planted:
     late: int = 0
 
 
+class Counts(Struct, frozen=True):
+    """What happened to measured frames of a trial, as the program counts it."""
+
+    lost: int = 0
+    twice: int = 0
+    late: int = 0
+
+
+@dataclass(frozen=True)
+class Planter:
+    """The program in place."""
+
+    counted: int
+    """The id of its map `counted`."""
+
+    def of(self, trial: int) -> Counts:
+        """Return what happened to a trial's measured frames."""
+        return entries(self.counted, Counts).get(trial, Counts())
+
+
 @contextlib.contextmanager
-def planted(namespace: Namespace, what: Planted, frame_bytes: int, directory: Path) -> Iterator[None]:
+def planted(namespace: Namespace, what: Planted, frame_bytes: int, directory: Path) -> Iterator[Planter]:
     """Have it happen to frames so long, or longer, at `out0` of the UUT's namespace while the block lasts."""
     leave, detour = namespace.netlink(_lay_detour)
     constants = {
@@ -41,9 +62,9 @@ def planted(namespace: Namespace, what: Planted, frame_bytes: int, directory: Pa
     try:
         tc(namespace, "qdisc", "add", "dev", DETOUR, "root", *bucket)
         with classified(namespace, LEAVE), classified(namespace, DETOUR_END):
-            attach(namespace, LEAVE, "egress", program, "plant")
+            plant = attach(namespace, LEAVE, "egress", program, "plant")
             attach(namespace, DETOUR_END, "ingress", program, "rejoin")
-            yield
+            yield Planter(maps_of(plant)["counted"])
     finally:
         namespace.netlink(lambda ip: ip.link("del", index=detour))
 

@@ -7,7 +7,7 @@ from validation.agreement import capture, iperf3, roundtrip
 from validation.agreement.capture import captured
 from validation.agreement.flow import Flow
 from validation.agreement.ground import Ground, path_ground
-from validation.agreement.plant import Planted, planted
+from validation.agreement.plant import Counts, Planted, planted
 from validation.agreement.roundtrip import RoundTrip
 from validation.agreement.trials import OneWay, delay_p50_ns, flow
 from validation.trials import Machine, Trials, cell, path_of
@@ -43,6 +43,7 @@ class Samples:
 
     flow: Flow
     seen: Flow
+    planted: Counts
     loads: list[tuple[Flow, iperf3.Sent]]
     there: RoundTrips
     """From the source's end to the sink's."""
@@ -59,11 +60,12 @@ def on_platform(preset: Preset, machine: Machine, trials: Trials, directory: Pat
         testbed = path.testbed
         all_kinds = Planted(lost=PER_10000, twice=PER_10000, late=PER_10000)
         with (
-            planted(testbed.uut.namespace, all_kinds, FRAME_BYTES, directory),
+            planted(testbed.uut.namespace, all_kinds, FRAME_BYTES, directory) as planter,
             captured(testbed.source, record, host_cpu, "src0", departures),
             captured(testbed.uut, record, host_cpu, "out0", arrivals),
         ):
             number, ours = flow(trials, path, asked, emulated=emulated)
+            truth = planter.of(number)
         seen = capture.seen(capture.frames(departures), capture.frames(arrivals), number, clock_offset_ns())
         ground = path_ground(path, record, emulated=emulated)
         loads = []
@@ -72,7 +74,7 @@ def on_platform(preset: Preset, machine: Machine, trials: Trials, directory: Pat
             for _ in range(REPEATS):
                 _, other = flow(trials, path, asked, emulated=emulated)
                 loads.append((other, iperf3.measure(ground, FRAME_BYTES, FPS, TRIAL_S, directory)))
-        return Samples(ours, seen, loads, *_round_trips(ground, host_cpu, trials, directory))
+        return Samples(ours, seen, truth, loads, *_round_trips(ground, host_cpu, trials, directory))
 
 
 def _round_trips(

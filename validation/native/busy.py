@@ -1,21 +1,18 @@
 """Work of a known length on each frame that leaves the unit under test, and what it took by its own clock."""
 
 import contextlib
-import json
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Final
 
-import msgspec
 from msgspec import Struct
 
-from validation.tc_program import attach, built, classified, run
+from validation.tc_program import attach, built, classified, maps_of, run, values
 from vtax.machine.namespace import Namespace
 
 SOURCE: Final = Path(__file__).with_name("busy.bpf.c")
-Value = TypeVar("Value")
 LATEST: Final = 2048
 """Frames whose work is kept one by one."""
 
@@ -45,10 +42,10 @@ class Busy:
 
     def took(self) -> Took:
         """Return what it took so far; raises OSError where no frame came."""
-        (work,) = _values(self.work, _Work)
+        (work,) = values(self.work, _Work)
         if not work.frames:
             raise OSError("no frame came where each was to take longer")
-        latest_ns = _values(self.latest, int)[: work.frames]
+        latest_ns = values(self.latest, int)[: work.frames]
         return Took(work.frames, work.took_ns / work.frames, statistics.median(latest_ns))
 
 
@@ -58,12 +55,8 @@ def busy(namespace: Namespace, interface: str, directory: Path) -> Iterator[Busy
     program = built(SOURCE, {"LATEST": LATEST}, directory)
     with classified(namespace, interface):
         number = attach(namespace, interface, "egress", program, "tc")
-        maps = json.loads(run("bpftool", "-j", "prog", "show", "id", f"{number}"))["map_ids"]
-        named = {
-            json.loads(run("bpftool", "-j", "map", "show", "id", f"{each}"))["name"]: int(each)
-            for each in maps
-        }
-        yield Busy(named["work"], named["latest"])
+        maps = maps_of(number)
+        yield Busy(maps["work"], maps["latest"])
 
 
 class _Work(Struct, frozen=True):
@@ -71,18 +64,3 @@ class _Work(Struct, frozen=True):
 
     frames: int
     took_ns: int
-
-
-class _Formatted(Struct, Generic[Value], frozen=True):
-    value: Value
-
-
-class _Entry(Struct, Generic[Value], frozen=True):
-    """An entry of a map whose types bpftool knows."""
-
-    formatted: _Formatted[Value]
-
-
-def _values(number: int, kind: type[Value]) -> list[Value]:
-    dump = run("bpftool", "-j", "map", "dump", "id", f"{number}")
-    return [entry.formatted.value for entry in msgspec.json.decode(dump, type=list[_Entry[kind]])]  # type: ignore[valid-type]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from validation.agreement.plant import LEAVE, Planted, planted
+from validation.agreement.plant import LEAVE, Counts, Planted, planted
 from validation.native.busy import busy
 from vtax.machine.namespace import Namespace
 
@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
 FRAME_BYTES = 128
 HEADER_BYTES = 42
+TRIAL, WARMUP, MEASURE = 7, 2, 3
 NEAR, FAR, PORT = "198.18.0.1", "198.18.0.2", 9
 
 
@@ -41,19 +42,25 @@ def uut() -> Iterator[Namespace]:
 
 
 def test_iperf3s_ends_meet_although_all_of_its_load_is_lost(uut: Namespace, tmp_path: Path) -> None:
-    """A datagram of four bytes comes through, and none of the load that was sent before it."""
+    """A datagram of four bytes comes through, and none of the load that was sent before it.
+
+    Of what was lost the measured frames of a trial are counted, not its warm-up or what is no test frame.
+    """
     far = Namespace(uut.name.replace("uut", "sink"))
     with (
         far.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as receiver,
         uut.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
-        planted(uut, Planted(lost=10_000), FRAME_BYTES, tmp_path),
+        planted(uut, Planted(lost=10_000), FRAME_BYTES, tmp_path) as planter,
     ):
         receiver.bind((FAR, PORT))
         receiver.settimeout(10)
-        for _ in range(20):
-            sender.sendto(bytes(FRAME_BYTES - HEADER_BYTES), (FAR, PORT))
+        for fields in (b"", *(b"vtax" + TRIAL.to_bytes(4) + bytes([phase]) for phase in (WARMUP, MEASURE))):
+            for _ in range(20):
+                sender.sendto(fields.ljust(FRAME_BYTES - HEADER_BYTES, b"\0"), (FAR, PORT))
         sender.sendto(b"6789", (FAR, PORT))
         assert receiver.recv(2048) == b"6789"
+        assert planter.of(TRIAL) == Counts(lost=20)
+        assert planter.of(TRIAL + 1) == Counts()
 
 
 def test_work_takes_each_frame_as_long_as_was_asked_for(uut: Namespace, tmp_path: Path) -> None:

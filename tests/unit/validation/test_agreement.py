@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from validation.agreement import capture, iperf3, passage, roundtrip
 from validation.agreement.capture import Frame
@@ -13,6 +14,7 @@ from validation.agreement.checks import REFUTED, platform_checks
 from validation.agreement.flow import Flow
 from validation.agreement.iperf3 import Sent
 from validation.agreement.passage import Parts
+from validation.agreement.plant import Counts
 from validation.agreement.process import ToolFailed
 from validation.agreement.roundtrip import RoundTrip
 from validation.agreement.samples import ROUNDS, RoundTrips, Samples
@@ -195,6 +197,7 @@ def trips(there_us: float, whole_us: float = 40) -> RoundTrips:
 AGREED = Samples(
     flow=Flow(10_000, 9_900, 100, 105, 93, 6.0192, 5_000),
     seen=Flow(10_000, 9_900, 100, 105, 93, 6.0190, 4_000),
+    planted=Counts(lost=100, twice=105, late=93),
     loads=[(Flow(10_000, 9_905, 95, 0, 0, 6.02, 5_000), Sent(9_992, 104, 6.01))] * 3,
     there=trips(6),
     back=trips(6),
@@ -213,6 +216,13 @@ def test_all_holds_where_all_agree() -> None:
 def test_one_frame_more_is_missed(quantity: str) -> None:
     seen = replace(AGREED.seen, **{quantity: getattr(AGREED.seen, quantity) + 1})
     assert missed(replace(AGREED, seen=seen)) == [f"raw: frames {quantity}, tshark"]
+
+
+@pytest.mark.parametrize("kind", ["lost", "twice", "late"])
+def test_one_frame_more_than_was_planted_is_missed(kind: str) -> None:
+    planted = structs.replace(AGREED.planted, **{kind: getattr(AGREED.planted, kind) - 1})
+    quantity = {"lost": "lost", "twice": "duplicated", "late": "reordered"}[kind]
+    assert missed(replace(AGREED, planted=planted)) == [f"raw: frames {quantity}, as planted"]
 
 
 def test_rates_and_delays_beyond_their_bounds_are_missed() -> None:
