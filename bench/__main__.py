@@ -15,6 +15,7 @@ from validation.speeds import Speeds
 PARTS = (
     "generation",
     "forwarding",
+    "link",
     "pacing",
     "sink_cost",
     "stage_cost",

@@ -62,15 +62,16 @@ def _router_ns(ground: Ground, sender: Sender, frame_bytes: int) -> float:
     assert ground.router is not None  # noqa: S101 - a ground with a router in between
     spent = []
     for _ in range(ROUNDS):
-        before, received = _thread_ns(ground.router), _received(ground.router)
+        before, received = router_thread_ns(ground.router), _received(ground.router)
         with ground.counting(frame_bytes):
             sender.flood(ground, frame_bytes)
         frames = _received(ground.router) - received
-        spent.append((_thread_ns(ground.router) - before) / frames)
+        spent.append((router_thread_ns(ground.router) - before) / frames)
     return statistics.median(spent)
 
 
-def _thread_ns(router: Host) -> int:
+def router_thread_ns(router: Host) -> int:
+    """Return the CPU time that the router's ingress thread has had."""
     threads = router.counters([])["threads"]
     return sum(times["run_ns"] for times in threads if times["account"].component == INGRESS)
 

@@ -16,7 +16,7 @@ from vtax.machine.ownership import OwnershipRecord
 from vtax.testbed.addressing import UDP_PORT, StreamAddresses
 from vtax.testbed.dedicated import dedicated
 from vtax.testbed.host import Host
-from vtax.testbed.link import LinkEnd, complete_frames, make_link
+from vtax.testbed.link import LinkEnd, complete_frames, make_link, shape
 from vtax.testbed.machines import OneMachine
 from vtax.testbed.settings import LocalSettings
 from vtax.testbed.testbed import Testbed
@@ -46,6 +46,8 @@ class Ground:
     directory: Path
     router: Host | None = None
     """The host in between, where there is one."""
+    link_mbps: float | None = None
+    """The rate of the source's link, which it keeps to; None is unlimited."""
 
     @property
     def cpu(self) -> int:
@@ -73,6 +75,7 @@ class Ground:
             destination_ip=self.far_ip,
             source_port=UDP_PORT,
             destination_port=UDP_PORT,
+            link_mbps=self.link_mbps,
         )
         self.sender.source_open(SourceOpenParams(cpu=self.cpu, streams=[stream]))
 
@@ -92,13 +95,22 @@ class Ground:
 
 @contextlib.contextmanager
 def link_ground(
-    record: OwnershipRecord, cpus: dict[str, list[int]], directory: Path, *, own_context: bool
+    record: OwnershipRecord,
+    cpus: dict[str, list[int]],
+    directory: Path,
+    *,
+    own_context: bool,
+    link_mbps: float | None = None,
 ) -> Iterator[Ground]:
-    """One veth pair, whose far end runs in the sender's context or in one of its own."""
+    """One veth pair, whose far end runs in the sender's context or in one of its own.
+
+    Where it has a rate, it has flow control too, as a campaign's links do.
+    """
     source, far = Host("source", record, cpus), Host("far", record, cpus)
     ground = Ground(
         *(source, far, "snk0", STREAM.uut_in_ip, STREAM.uut_in_mac, STREAM.uut_in_ip),
         *(STREAM.source_mac, STREAM.source_ip, record, cpus, directory),
+        link_mbps=link_mbps,
     )
     try:
         source.create()
@@ -107,6 +119,8 @@ def link_ground(
         near_end = LinkEnd(source.namespace, SOURCE_INTERFACE, STREAM.source_mac)
         make_link(near_end, LinkEnd(far.namespace, ground.interface, STREAM.uut_in_mac), MTU)
         complete_frames(near_end)
+        if link_mbps is not None:
+            shape(near_end, None, flow_control=True)
         if own_context:
             far.give_ingress_context(ground.interface)
         _give_addresses(ground)
@@ -125,7 +139,9 @@ def router_ground(
     testbed = Testbed(dedicated(settings, "wire", 1, machines.roles), machines)
     ground = Ground(
         *(testbed.source, testbed.host("sink"), "snk0", STREAM.sink_ip, STREAM.uut_in_mac, STREAM.uut_in_ip),
-        *(STREAM.uut_out_mac, STREAM.uut_out_ip, record, cpus, directory, testbed.uut),
+        *(STREAM.uut_out_mac, STREAM.uut_out_ip, record, cpus, directory),
+        router=testbed.uut,
+        link_mbps=link_mbps,
     )
     try:
         testbed.build()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bench.ground import SOURCE_INTERFACE, STREAM, Ground
 from validation.agreement.process import started, within
-from vtax.agent_api import Mechanism
+from vtax.agent_api import Ceiling, Mechanism
 from vtax.keys.frames import FrameSpec
 from vtax.machine.offloads import CHECKSUMS, PIECES
 from vtax.testbed.addressing import UDP_PORT
@@ -151,12 +151,17 @@ def peers(*, own_context: bool) -> tuple[Sender, ...]:
 
 def fastest(ground: Ground, frame_bytes: int) -> Mechanism:
     """The mechanism that vtax chooses for a flood itself: the fastest of its calibration."""
+    return ceilings(ground, frame_bytes)[0].mechanism
+
+
+def ceilings(ground: Ground, frame_bytes: int) -> list[Ceiling]:
+    """What each of vtax's mechanisms floods, the fastest first."""
     asked = FrameSpec(frame_bytes).calibrate("flood")
     with contextlib.ExitStack() as closing:
         ground.open_source()
         closing.callback(ground.sender.source_close)
         found = ground.sender.source_calibrate(asked, timeout_s=60.0)
-    return found.ceilings[0].mechanism
+    return found.ceilings
 
 
 def commands(ground: Ground, frame_bytes: int) -> list[str]:

@@ -30,6 +30,8 @@ GREATEST_FRAME_BYTES = 9_018
 """Greatest length of a test frame, in bytes, FCS left out."""
 GREATEST_GOODPUT_MBPS = 1_000_000
 """Greatest intended goodput of a flow, in Mbit/s."""
+GREATEST_LINK_MBPS = 1_000_000
+"""Greatest rate of a link, in Mbit/s."""
 GREATEST_MEMORY_BYTES = 4_294_967_296
 """Greatest amount of memory that a worker of stress takes, in bytes."""
 GREATEST_MESSAGE_BYTES = 65_536
@@ -1076,6 +1078,10 @@ class SentPhase(Message, frozen=True, kw_only=True):
     """How often frames were handed over, one or a burst of them."""
     start_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """The start of the phase, CLOCK_MONOTONIC in ns."""
+    unsent: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
+    """Frames that the link had time for beside those of a flood: the source waited for room, or was late;
+    null where the source keeps to no link's rate, and of a paced load.
+    """
     waited_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
     """How long frames waited for room in all, in ns, retries included; null where the mechanism cannot tell.
     """
@@ -1307,6 +1313,9 @@ class SourceStream(Message, frozen=True, kw_only=True):
     """The source UDP port, the first of its flows."""
     stream: Annotated[int, Meta(ge=0, le=127)]
     """The number of the stream, which no other has."""
+    link_mbps: Annotated[float, Meta(gt=0.0, le=1000000.0)] | None = None
+    """The rate of the stream's link at layer 1, in Mbit/s, that the source keeps to; null where it need not.
+    """
     vlan: Annotated[int, Meta(ge=1, le=4094)] | None = None
     """Frames carry a tag where this is given."""
 

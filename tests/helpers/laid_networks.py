@@ -62,7 +62,8 @@ def streams(sources: Iterable[SourceStream], sinks: Iterable[StreamInterface]) -
     for source, sink in zip(sources, sinks, strict=True):
         macs = f"{source.source_mac.removeprefix(PREFIX)} to {source.destination_mac.removeprefix(PREFIX)}"
         addresses = f"{source.source_ip} to {source.destination_ip}"
-        yield f"{source.stream}: {source.interface} to {sink.interface}, {macs}, {addresses}"
+        rate = "unlimited" if source.link_mbps is None else f"{source.link_mbps:g} Mbit/s"
+        yield f"{source.stream}: {source.interface} to {sink.interface}, {macs}, {addresses}, {rate}"
 
 
 def taken_down(acts: Acts) -> str:

@@ -294,6 +294,7 @@ def _phase(sent: int, probes: int) -> SentPhase:
         send_errors=0,
         blocked=0,
         waited_ns=0,
+        unsent=None,
         sends=sent,
         longest_burst=1,
         start_ns=0,

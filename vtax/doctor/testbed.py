@@ -128,6 +128,6 @@ def _passage(here: RemoteHost, there: RemoteHost, macs: tuple[str, str]) -> Pass
     """One way over the link, between ends of these MACs."""
     passage, (own, towards) = Passage([(here, "source")], [(there, "sink")]), macs
     passage.open_sinks([StreamInterface(stream=STREAM.stream, interface="link0")])
-    stream = source_stream(STREAM, "link0", towards, FRAMES)
+    stream = source_stream(STREAM, "link0", towards, FRAMES, link_mbps=None)
     passage.open_sources([structs.replace(stream, source_mac=own)])
     return passage

@@ -135,9 +135,13 @@ def neighbour_streams(count: int) -> list[StreamAddresses]:
 
 
 def source_stream(
-    stream: StreamAddresses, interface: str, destination_mac: str, frames: FrameSpec
+    stream: StreamAddresses,
+    interface: str,
+    destination_mac: str,
+    frames: FrameSpec,
+    link_mbps: float | None,
 ) -> SourceStream:
-    """Return a stream of such frames as `source.open` takes it."""
+    """Return a stream of such frames, over a link of that rate (None is unlimited), as `source.open` takes it."""
     return SourceStream(
         stream=stream.stream,
         interface=interface,
@@ -148,4 +152,5 @@ def source_stream(
         destination_ip=stream.sink_ip,
         source_port=UDP_PORT,
         destination_port=UDP_PORT,
+        link_mbps=link_mbps,
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from vtax.agent_api import GuestNic
 from vtax.testbed.addressing import StreamAddresses
-from vtax.testbed.end_acts import CompleteFrames, Shape, ShapeHost, TagInside
+from vtax.testbed.end_acts import CompleteFrames, ShapeHost, TagInside, paced_by_source
 from vtax.testbed.guest import GUEST, GuestSpec, interface
 from vtax.testbed.machines import turn_of
 from vtax.testbed.network import FrameStream, Link, Network, Node, NodeAgent, Part, Plug, Port
@@ -77,10 +77,9 @@ def stream_links(
     """
     number, kind = stream.stream, PORTS[port_kind]
     source, through, sink = hosts
-    rate = settings.link_mbps, settings.flow_control
-    as_host = ShapeHost(*rate, settings.mtu)
+    as_host = ShapeHost(settings.link_mbps, settings.flow_control, settings.mtu)
     whole = () if kind.offloads else (CompleteFrames(),)
-    from_source = (as_host, *whole) if talks else (CompleteFrames(), Shape(*rate))
+    from_source = (as_host, *whole) if talks else (CompleteFrames(), paced_by_source(settings))
     if kind.answers_for_guests:
         in_mac, out_mac = stream.uut_in_mac, stream.uut_out_mac
     else:
@@ -93,7 +92,7 @@ def stream_links(
     port_in = Port(f"port-in{number}", port_kind, into, [stream.at_source], [stream.uut_in], cap_in)
     port_out = Port(f"port-out{number}", port_kind, out, [stream.at_sink], [stream.uut_out], cap_out)
     return StreamLinks(
-        FrameStream(stream, source, sink, destination_mac=stream.uut_in_mac),
+        FrameStream(stream, source, sink, destination_mac=stream.uut_in_mac, link_mbps=settings.link_mbps),
         (Link(src, into), Link(out, snk), port_in, port_out),
         {
             port_in.name: interface(settings, stream.uut_in, [stream.at_source]),

@@ -12,6 +12,7 @@ from vtax.testbed.link import (
     switch_to,
     tag_inside,
 )
+from vtax.testbed.settings import LocalSettings
 
 
 class SetAddress(Struct, frozen=True, tag=True):
@@ -47,6 +48,11 @@ class Shape(Struct, frozen=True, tag=True):
     def apply(self, end: LinkEnd) -> None:
         """Carry it out."""
         shape(end, self.link_mbps, self.flow_control)
+
+
+def paced_by_source(settings: LocalSettings) -> Shape:
+    """Return the act at an end whose sender keeps to the link's rate by itself, as sources of frames do."""
+    return Shape(None, settings.flow_control)
 
 
 class ShapeHost(Struct, frozen=True, tag=True):

@@ -1,7 +1,8 @@
 """A link: two interface ends, a rate, a frame size, and what happens when the far end cannot keep up.
 
-A veth pair stands for the wire. Its source end is shaped by a token bucket that counts layer 1 (24 bytes of
-preamble, gap and FCS a frame); with flow control the source's sockets block while the far end's ring is full.
+A veth pair stands for the wire. An end that sends streams or messages is shaped by a token bucket that counts layer 1
+(24 bytes of preamble, gap and FCS a frame); a source of test frames keeps to the rate by itself. With flow control the
+sender's sockets block while the far end's ring is full.
 """
 
 import subprocess

@@ -111,10 +111,14 @@ class FrameStream:
     sink: str
     """The host that it goes to."""
     destination_mac: str
+    link_mbps: float | None
+    """The rate that its source keeps to (layer 1); None is unlimited."""
 
     def at_source(self, frames: FrameSpec) -> SourceStream:
         """Return the stream, of such frames, as `source.open` takes it."""
-        return source_stream(self.addresses, self.source_interface, self.destination_mac, frames)
+        return source_stream(
+            self.addresses, self.source_interface, self.destination_mac, frames, self.link_mbps
+        )
 
     @property
     def at_sink(self) -> StreamInterface:

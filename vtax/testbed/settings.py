@@ -49,10 +49,6 @@ class LocalSettings:
 
     def refusal(self, mechanism: str) -> str | None:
         """Why a source mechanism cannot be used on such links, in a sentence; None where nothing speaks against it."""
-        if self.link_mbps is not None and mechanism in ("gso", "af_xdp"):
-            return (
-                f"{mechanism} is not for a shaped link, whose queue counts frame by frame; allowed: auto, raw"
-            )
         if self.flow_control and mechanism == "af_xdp":
             return "af_xdp passes by the queue that holds a source back; allowed: auto, raw, gso"
         return None

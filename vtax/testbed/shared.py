@@ -13,7 +13,15 @@ from dataclasses import dataclass, replace
 
 from vtax.agent_api import GuestNic, Route
 from vtax.testbed.addressing import Station, StreamAddresses
-from vtax.testbed.end_acts import CompleteFrames, Shape, ShapeHost, Share, SwitchTo, TagInside
+from vtax.testbed.end_acts import (
+    CompleteFrames,
+    Shape,
+    ShapeHost,
+    Share,
+    SwitchTo,
+    TagInside,
+    paced_by_source,
+)
 from vtax.testbed.guest import PEER, SERVER, GuestSpec, guest_name, interface
 from vtax.testbed.network import FarEnd, FrameStream, Link, Network, Node, NodeAgent, Part, Plug, Port
 from vtax.testbed.ports import PORTS
@@ -64,7 +72,7 @@ def shared(
         settings,
         parts=(
             *(*hosts, Node("sink")),
-            *sources.parts(),
+            *sources.parts(sends_frames=busy_source),
             *(NodeAgent("source", "source"), NodeAgent("sink", "sink", watches=True)),
             *sinks.parts(own_context=not busy_source),
         ),
@@ -73,7 +81,10 @@ def shared(
             for n in numbers
         ),
         ends=tuple((sources.far_end(n, routes=True), sinks.far_end(n, routes=True)) for n in numbers),
-        streams=tuple(FrameStream(streams[n], "source", "sink", sources.behind[n].mac) for n in numbers),
+        streams=tuple(
+            FrameStream(streams[n], "source", "sink", sources.behind[n].mac, settings.link_mbps)
+            for n in numbers
+        ),
     )
 
 
@@ -94,8 +105,11 @@ class _Side:
     far: list[Station]
     near: list[Station]
 
-    def parts(self, *, own_context: bool = True) -> Iterator[Part]:
-        """Declare links, switch and port; the switch has a context of its own, or the UUT's."""
+    def parts(self, *, own_context: bool = True, sends_frames: bool = False) -> Iterator[Part]:
+        """Declare links, switch and port; the switch has a context of its own, or the UUT's.
+
+        Far ends that send frames keep to the links' rate by themselves.
+        """
         settings, streams = self.settings, [StreamAddresses(number) for number in range(len(self.far))]
         rate = settings.link_mbps, settings.flow_control
         turns = Share(*rate, [station.mac for station in self.far], settings.mtu)
@@ -108,6 +122,7 @@ class _Side:
         )
         uut_mac = self.near[0].mac if self._has_one_mac else streams[0].end_mac(self.role)
         uut = Plug("uut", self.name, uut_mac, (TagInside(), ShapeHost(*rate, settings.mtu)), ingress="host")
+        at_far_end = paced_by_source(settings) if sends_frames else Shape(*rate)
         behind = self.near[:1] if self._has_one_mac else self.near
         switch = Port(f"switch-{self.name}", "bridge", trunk, far=behind, near=[])
         towards = SwitchTo(trunk.interface, [station.mac for station in behind])
@@ -117,7 +132,7 @@ class _Side:
             far = f"{self.far_interface}{stream.stream}"
             mac = stream.end_mac(self.role + 4)
             yield Link(
-                Plug(self.far_host, far, station.mac, (CompleteFrames(), Shape(*rate))),
+                Plug(self.far_host, far, station.mac, (CompleteFrames(), at_far_end)),
                 Plug("switch", f"to-{far}", mac, (towards, Shape(*rate)), member_of=switch.name),
             )
         yield Port(f"port-{self.name}", self.port_kind, uut, self.far, self.near)

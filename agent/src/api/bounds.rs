@@ -38,6 +38,8 @@ bounds! {
     GREATEST_FRAME_BYTES = 9018;
     /// Greatest intended goodput of a flow, in Mbit/s.
     GREATEST_GOODPUT_MBPS = 1_000_000;
+    /// Greatest rate of a link, in Mbit/s.
+    GREATEST_LINK_MBPS = 1_000_000;
     /// Greatest amount of memory that a worker of stress takes, in bytes.
     GREATEST_MEMORY_BYTES = 4 << 30;
     /// Greatest length of a message, in bytes.

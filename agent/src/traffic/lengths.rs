@@ -73,6 +73,11 @@ impl Lengths {
         *self.0.iter().max().expect("a cycle has a frame")
     }
 
+    /// Of checked lengths only.
+    pub(super) fn least(&self) -> usize {
+        *self.0.iter().min().expect("a cycle has a frame")
+    }
+
     /// Whether every frame of the cycle lies within `allowed`.
     pub(super) fn check(&self, allowed: RangeInclusive<usize>) -> Result<(), Error> {
         if !(1..=LONGEST_CYCLE).contains(&(self.0.len() as u64)) {
@@ -102,9 +107,15 @@ impl Lengths {
         found
     }
 
+    /// What a frame takes of a link, in bytes.
+    #[inline]
+    pub(super) fn at_layer_1(frame_bytes: usize) -> usize {
+        frame_bytes + OVERHEAD_BYTES
+    }
+
     /// When on a full link each frame of a cycle begins, in gaps of a mean frame from the cycle's beginning.
     pub(super) fn offsets(&self) -> Vec<f64> {
-        let on_link = |length: &usize| (length + OVERHEAD_BYTES) as f64;
+        let on_link = |&length: &usize| Self::at_layer_1(length) as f64;
         let mean = self.0.iter().map(on_link).sum::<f64>() / self.0.len() as f64;
         let begin = |before: &mut f64, length| {
             let begins = *before / mean;

@@ -272,6 +272,86 @@ fn a_flood_whose_frames_are_dropped_uses_its_cpu_and_never_waits() {
     assert!(run_ns < window_ns + 50_000_000, "{reply}");
 }
 
+/// What a frame of 64 bytes takes of a link of 10 Mbit/s: 88 bytes at layer 1.
+const FRAME_NS: u64 = 70_400;
+/// What its bucket holds of its time: 64 KiB.
+const BUCKET_NS: u64 = 52_428_800;
+
+/// A stream on a link of 10 Mbit/s.
+fn on_a_slow_link() -> Link {
+    let mut link = Link::make();
+    let mut streams = open(1, "src0");
+    streams["streams"][0]["link_mbps"] = 10.into();
+    link.agent.call("source.open", streams);
+    link
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_flood_keeps_to_its_link_s_rate() {
+    let mut link = on_a_slow_link();
+    let reply = link.agent.call(
+        "source.run",
+        run("raw", None, 1.0, &[("warmup", 0.1), ("measure", 0.5)]),
+    );
+    for phase in reply["streams"][0]["phases"].as_array().unwrap() {
+        let of = |field: &str| phase[field].as_u64().unwrap();
+        let window_ns = of("end_ns") - of("start_ns");
+        assert!(of("frames_sent") * FRAME_NS <= window_ns, "{phase}");
+        // The link's time is used, gone, or in its bucket.
+        let known_ns = (of("frames_sent") + of("unsent") + 2) * FRAME_NS;
+        assert!(known_ns + BUCKET_NS >= window_ns, "{phase}");
+        assert!(of("longest_burst") <= 17, "{phase}");
+    }
+    assert_eq!(
+        link.received(),
+        total(&reply, "frames_sent") + total(&reply, "probes_sent")
+    );
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_flood_that_is_held_back_counts_what_its_link_had_time_for() {
+    let mut link = on_a_slow_link();
+    link.source.tc(STUCK);
+    let reply = link
+        .agent
+        .call("source.run", run("raw", None, 1.0, &[("measure", 1.0)]));
+    let measured = &reply["streams"][0]["phases"][0];
+    let of = |field: &str| measured[field].as_u64().unwrap();
+    // The socket takes some hundred frames; the bucket keeps some hundred more.
+    assert!(of("unsent") > 0, "{measured}");
+    let known_ns = (of("frames_sent") + of("unsent")) * FRAME_NS + BUCKET_NS;
+    let window_ns = of("end_ns") - of("start_ns");
+    assert!(known_ns.abs_diff(window_ns) < 1_000_000, "{measured}");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_paced_load_beyond_its_link_is_sent_at_the_link_s_rate() {
+    let mut link = on_a_slow_link();
+    let params = run("raw", Some(100_000.0), 1000.0, &[("measure", 0.5)]);
+    let reply = link.agent.call("source.run", params);
+    let measured = &reply["streams"][0]["phases"][0];
+    let window_ns = measured["end_ns"].as_u64().unwrap() - measured["start_ns"].as_u64().unwrap();
+    assert!(
+        total(&reply, "frames_sent") * FRAME_NS <= window_ns,
+        "{measured}"
+    );
+    assert!(measured["unsent"].is_null());
+    assert!(longest_burst(&reply) <= 4);
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_ceiling_is_what_the_source_sends_without_its_link_s_rate() {
+    let mut link = on_a_slow_link();
+    let params = json!({"frame_bytes": 64, "load": "flood"});
+    let reply = link.agent.call("source.calibrate", params);
+    let ceiling_fps = reply["ceilings"][0]["ceiling_fps"].as_f64().unwrap();
+    assert!(ceiling_fps > 2.0 * 1e9 / FRAME_NS as f64, "{reply}");
+}
+
 #[test]
 #[ignore = "needs root"]
 fn an_abort_ends_a_run_at_once() {

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from bench import link
 from bench.ground import link_ground
+from vtax.agent_api import Mechanism
 from vtax.keys.frames import FrameSpec
 from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
@@ -30,3 +32,17 @@ def test_what_arrives_is_counted_whoever_sent_it(tmp_path: Path) -> None:
         with ground.counting(1500) as counter:
             ground.sender.source_run(params)
             assert counter.read().frames == 0
+
+
+@pytest.mark.parametrize(("frame_bytes", "mechanism"), [(64, "gso"), (64, "raw"), (1500, "raw")])
+def test_no_time_has_more_than_the_link_and_its_bucket_and_no_frame_comes_twice(
+    tmp_path: Path, frame_bytes: int, mechanism: Mechanism
+) -> None:
+    with (
+        hold_host("test bench link") as record,
+        link_ground(record, cpu_layout(), tmp_path, own_context=True, link_mbps=link.LINK_MBPS) as ground,
+    ):
+        found = link.trial(ground, frame_bytes, mechanism)
+    assert 0 < found.came.frames == found.sent.frames_sent
+    assert found.came.twice == 0
+    assert found.came.highest_ps <= link.BUCKET_BYTES * link.PS_PER_BYTE

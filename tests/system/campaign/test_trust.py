@@ -45,9 +45,13 @@ def test_the_context_is_where_the_cpu_time_went(
 
 @pytest.mark.measures
 def test_a_floods_own_queue_is_in_no_delay(
-    in_the_trial: Callable[[Act], None], scenario: Path, tmp_path: Path
+    before_its_frames: Callable[[Act], None],
+    in_the_trial: Callable[[Act], None],
+    scenario: Path,
+    tmp_path: Path,
 ) -> None:
-    link_mbps = 10
+    """The source's end takes less than its link has: what it holds back fills a queue, which probes pass by."""
+    link_mbps, queue_mbps = 10, 1
     queued_bytes = []
 
     def look(run: str) -> None:
@@ -56,10 +60,12 @@ def test_a_floods_own_queue_is_in_no_delay(
         (backlog,) = re.findall(r"backlog (\d+)(Kb|b)", told)[:1]
         queued_bytes.append(int(backlog[0]) * (1024 if backlog[1] == "Kb" else 1))
 
+    bucket = f"tc qdisc replace dev src0 root tbf rate {queue_mbps}mbit burst 2k limit 300k"
+    before_its_frames(lambda run: within(f"{run}-source", bucket))
     in_the_trial(look)
     options = [f"link_mbps={link_mbps}", "intended_mbps=max", "frame_bytes=1500"]
     trial = measure(scenario, tmp_path / "out", *(word for key in options for word in ("--set", key)))
-    queue_ns = queued_bytes[0] * 8000 / link_mbps
+    queue_ns = queued_bytes[0] * 8000 / queue_mbps
     assert queue_ns > 20_000_000, "the flood filled its queue"
     assert trial["latency_p50_ns"] < queue_ns / 10
 
@@ -105,7 +111,8 @@ def test_a_source_that_can_do_no_more_is_marked(
     for attempt in range(3):  # others may take the source's CPU, or that of the UUT
         in_the_trial(lambda run: within(f"{run}-uut", f"{attach} section tc"))
         # Next to nothing of the trial is before the filter, where the UUT still holds the source back.
-        options = ("--set", "intended_mbps=1000", "--set", "workload.warmup_s=0", "--duration", "4")
+        keys = ["intended_mbps=1000", "workload.mechanism=raw", "workload.warmup_s=0"]
+        options = (*(word for key in keys for word in ("--set", key)), "--duration", "4")
         trial = measure(scenario, tmp_path / f"out{attempt}", *options)
         if trial["verdict"] == "valid":
             break
@@ -173,6 +180,7 @@ def test_frames_that_gro_merged_are_noticed(
         within(f"{run}-source", f"{attach} section tc")
 
     before_its_frames(merge)
-    trial = measure(scenario, tmp_path / "out", "--set", "intended_mbps=max")
+    keys = ["intended_mbps=max", "workload.mechanism=raw"]  # whose frames have no checksum of their own
+    trial = measure(scenario, tmp_path / "out", *(word for key in keys for word in ("--set", key)))
     assert trial["verdict"] == "invalid"
     assert any(reason.startswith("frames of another length than was sent") for reason in trial["reasons"])

@@ -191,7 +191,7 @@ def test_what_a_sink_takes_at_a_tap_was_received(spaces: tuple[Namespace, Namesp
     source = start_agent("source", netns=near.path, cpus=[0], log=tmp_path / "source.log")
     sink = start_agent("sink", netns=far.path, cpus=[0], log=tmp_path / "sink.log")
     try:
-        stream = source_stream(STREAM, "src0", STREAM.sink_mac, FRAMES)
+        stream = source_stream(STREAM, "src0", STREAM.sink_mac, FRAMES, link_mbps=None)
         source.api.source_open(SourceOpenParams(cpu=0, streams=[stream]))
         received = StreamInterface(stream=0, interface="snk0")
         sink.api.sink_open(SinkOpenParams(streams=[received], attach="native"))

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from bench import link
 from bench.__main__ import main
 from bench.figure import Figure, Section
 from bench.forwarding import told_of_ceiling
@@ -15,6 +16,7 @@ from bench.page import page
 from bench.pauses import NOTICED_NS, Pauses
 from bench.rounds import Rates, against
 from bench.senders import TESTPMD_PACKET, TRAFGEN, vtax
+from vtax.agent_api import SentPhase, SentStream, SourceRunAnswer
 
 OURS = vtax("gso")
 UNDISTURBED = Pauses((), 300_000_000)
@@ -122,6 +124,74 @@ def test_trials_with_stolen_time_are_left_out_and_bursts_reported() -> None:
     assert burst.holds
     assert burst.ours.startswith("longest 4")
     assert figures_of(64, 1000, "gso", [replace(TRIAL, longest_burst=5)] * 2)[2].holds is False
+
+
+def flood(frames_sent: int, *, came: int, highest_bytes: int = 60_000, twice: int = 0) -> link.Trial:
+    """A second of 64-byte frames, of which so many came."""
+    phase = SentPhase(
+        phase="measure",
+        start_ns=0,
+        end_ns=1_000_000_000,
+        frames_sent=frames_sent,
+        probes_sent=200,
+        probes_refused=0,
+        sends=frames_sent // 16,
+        longest_burst=17,
+        send_errors=None,
+        blocked=0,
+        waited_ns=0,
+        unsent=0,
+        first_ns=0,
+        last_ns=1_000_000_000,
+    )
+    answer = SourceRunAnswer(
+        start_ns=0,
+        end_ns=1_000_000_000,
+        cpu_latency_held=True,
+        aborted=False,
+        mechanism="gso",
+        thread=None,
+        others=None,
+        streams=[SentStream(stream=0, phases=[phase])],
+    )
+    return link.Trial(answer, link.Crossing(came, 200, twice, 0, 8000 * highest_bytes))
+
+
+def test_a_link_that_is_not_full_is_laid_to_a_source_that_sends_no_more_without_it() -> None:
+    full = link.figures_of("64 B", 64, 3e6, [flood(1_410_000, came=1_410_000)] * 3)
+    assert [figure.holds for figure in full] == [True, True, True, True, None, True]
+    for ceiling_fps, is_explained in [(1.3e6, True), (1.4e6, False)]:
+        rate, *_ = link.figures_of("64 B", 64, ceiling_fps, [flood(1_200_000, came=1_200_000)] * 3)
+        assert rate.holds is False
+        assert (rate.note is not None) == is_explained
+    assert rate.ratio == pytest.approx(0.845, abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "row"),
+    [
+        (flood(1_410_000, came=1_410_000, highest_bytes=65_600), "beyond the rate"),
+        (flood(1_410_000, came=1_409_999), "not counted"),
+        (flood(1_410_000, came=1_410_001), "not counted"),
+        (flood(1_410_000, came=1_410_000, twice=1), "twice"),
+    ],
+)
+def test_one_frame_that_is_not_as_it_should_be_is_a_miss(wrong: link.Trial, row: str) -> None:
+    right = flood(1_410_000, came=1_410_000)
+    missed = [figure for figure in link.figures_of("64 B", 64, 3e6, [right, wrong]) if figure.holds is False]
+    assert [row in figure.name for figure in missed] == [True]
+    assert missed[0].note is None
+
+
+@pytest.mark.parametrize(
+    ("busy", "waited", "passed_fps", "holds"),
+    [(0.5, 0.0, 1.41e6, True), (0.99, 0.0, 1e6, True), (0.5, 0.2, 1e6, True), (0.9, 0.05, 1e6, False)],
+)
+def test_a_router_shows_its_limit_by_its_thread_or_by_the_source_that_waits(
+    busy: float, waited: float, passed_fps: float, holds: bool
+) -> None:
+    figure = link.figure_of_router("64 B", 64, [link.Passed(passed_fps, busy, waited)] * 3)
+    assert figure.holds is holds
 
 
 def test_the_page_tells_held_shown_explained_and_missed_apart() -> None:

@@ -42,7 +42,7 @@ def test_source_and_sink_are_asked_for_the_frames_of_the_scenario(
     assert [(phase.phase, phase.duration_s) for phase in run.phases] == [("measure", 1.0)]
     assert frames.arm(3, "measure").frame_bytes == lengths
     assert (frames.calibrate("paced").frame_bytes, frames.calibrate("flood").flows) == (lengths, 5)
-    assert source_stream(stream, "src0", stream.uut_in_mac, frames).vlan == 7
+    assert source_stream(stream, "src0", stream.uut_in_mac, frames, link_mbps=None).vlan == 7
 
 
 def test_frames_are_what_they_are_made_of() -> None:

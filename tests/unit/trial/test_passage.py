@@ -94,7 +94,7 @@ RUN = FRAMES.run(1, "raw", {"measure": 1.0}, intended_fps=None, probe_fps=10.0)
 
 def at_sources(count: int) -> list[SourceStream]:
     links = [StreamAddresses(number) for number in range(count)]
-    return [source_stream(link, "src0", link.uut_in_mac, FRAMES) for link in links]
+    return [source_stream(link, "src0", link.uut_in_mac, FRAMES, link_mbps=None) for link in links]
 
 
 def at_sinks(count: int) -> list[StreamInterface]:

@@ -95,6 +95,13 @@ FLOWS: Final = Table(
             "share of the window in which the source's thread used its CPU: one thread serves all streams of its host, "
             "and polls at a paced load; null where its kernel does not account for it",
         ),
+        Column(
+            "frames_unsent",
+            INT64,
+            "frames",
+            "that the link had time for and a flood's source did not send: it waited for room, or was late; null of "
+            "paced loads, unlimited links and bulk streams",
+        ),
         Column("burst_frames", INT64, "frames", "most frames that the source sent at once"),
         Column(
             "retransmissions",

@@ -47,6 +47,7 @@ def flow_row(measured: Measured, stream: StreamSent, role: Role, guest: int) -> 
         "blocked": phase.blocked,
         "waited_share": waited_share(stream),
         "source_cpu_share": None if thread is None else thread.ran,
+        "frames_unsent": phase.unsent,
         "burst_frames": phase.longest_burst,
         **delay_columns(measured, stream),
         "gap_p50_ns": gap.p50_ns,

@@ -1,7 +1,7 @@
 //! # Calibration: how fast each mechanism is on these very interfaces
 //!
 //! Short floods, or paced loads beyond reach, of all mechanisms in turn, so that what disturbs the machine disturbs all alike. What
-//! lies behind the link is to be out of the way: see `ingress.drop`.
+//! lies behind the link is to be out of the way: see `ingress.drop`. So is the link's own rate; its frames leave in trains as short.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Source;
-use super::params::{self, SourceFlows, SourcePhase, SourceRunParams};
+use super::params::{self, Rates, SourceFlows, SourcePhase, SourceRunParams};
 use super::reply::{MechanismRefusal, SourceOpenAnswer, SourceRunAnswer};
 use crate::api::bounds::{GREATEST_FPS, LONGEST_PHASE_S};
 use crate::api::values::{List, Positive};
@@ -79,7 +79,7 @@ impl Source {
         let mut rates: Vec<(Name, f64)> = Vec::new();
         for _ in 0..ROUNDS {
             for mechanism in mechanisms.clone() {
-                match self.run(&params.run(mechanism), abort) {
+                match self.send(&params.run(mechanism), Rates::Lifted, abort) {
                     Ok(reply) => rates.push((mechanism, reply.last_phase_fps())),
                     // Every interface takes raw frames: what it refuses is wrong with the call.
                     Err(error) if mechanism == Name::Raw => return Err(error),

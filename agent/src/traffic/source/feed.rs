@@ -6,7 +6,8 @@ use std::os::fd::BorrowedFd;
 
 use anyhow::anyhow;
 
-use super::load::Tally;
+use super::link::Link;
+use super::load::{Tally, Window};
 use super::variety::Variety;
 use crate::error::Error;
 use crate::traffic::frame::{Departure, Phase, SEQUENCE_NUMBERS, stamp};
@@ -18,6 +19,8 @@ pub(super) struct Feed<'a> {
     /// Where its frames go, for messages.
     interface: &'a str,
     variety: Option<Variety>,
+    /// None where its frames leave as fast as the interface takes them.
+    link: Option<Link>,
     /// When each slot was stamped.
     times_ns: Vec<u64>,
     phase: Phase,
@@ -44,11 +47,17 @@ impl<'a> Feed<'a> {
             mechanism,
             interface,
             variety,
+            link: None,
             phase: Phase::Probe,
             next: 0,
             full_since_ns: None,
             tally: Tally::default(),
         }
+    }
+
+    /// The same on a link, whose rate it keeps to.
+    pub(super) fn on(self, link: Option<Link>) -> Self {
+        Self { link, ..self }
     }
 
     /// What to wait on while there is no room.
@@ -57,8 +66,11 @@ impl<'a> Feed<'a> {
     }
 
     /// Starts a phase with sequence number 0 and nothing sent.
-    pub(super) fn begin(&mut self, phase: Phase) {
-        self.phase = phase;
+    pub(super) fn begin(&mut self, window: &Window) {
+        if let Some(link) = &mut self.link {
+            link.begin(window.start_ns);
+        }
+        self.phase = window.phase;
         self.next = 0;
         self.full_since_ns = None;
         self.tally = Tally {
@@ -81,6 +93,14 @@ impl<'a> Feed<'a> {
         self.times_ns.len()
     }
 
+    /// How many frames may be sent at once now: none while the link has had no time for the next.
+    #[inline]
+    pub(super) fn allowed(&mut self, now: u64) -> usize {
+        let (next, most) = (self.next, self.slots());
+        let link = self.link.as_mut();
+        link.map_or(most, |link| link.allows(now, next, most))
+    }
+
     /// Whether the phase's sequence numbers may not suffice for another send.
     #[inline]
     pub(super) fn is_exhausted(&self) -> bool {
@@ -98,6 +118,15 @@ impl<'a> Feed<'a> {
         self.found_room(end_ns);
         self.mechanism.flush();
         self.tally
+    }
+
+    /// The same at the end of a flood, which wants all of its link's time.
+    pub(super) fn end_flood(&mut self, end_ns: u64) -> Tally {
+        let unsent = self.link.as_mut().map(|link| link.unsent(end_ns));
+        Tally {
+            unsent,
+            ..self.end(end_ns)
+        }
     }
 
     /// Writes the frame `slot` after the next into its place, to depart now.
@@ -130,6 +159,9 @@ impl<'a> Feed<'a> {
         self.found_room(self.times_ns[0]);
         if let Some(send_errors) = &mut self.tally.send_errors {
             *send_errors += sent.dropped as u64;
+        }
+        if let Some(link) = &mut self.link {
+            link.carried(self.next, done);
         }
         self.next += done as u64;
         self.tally.frames_sent += done as u64;
@@ -214,12 +246,20 @@ mod tests {
         }
     }
 
+    fn window(phase: Phase) -> Window {
+        Window {
+            phase,
+            start_ns: 0,
+            end_ns: 1000,
+        }
+    }
+
     /// What a feed reports that sent at such times, each time as many frames as the mechanism took, and ended.
     fn tally(sends: &[(u64, usize)], end_ns: u64) -> Tally {
         let takes: Vec<usize> = sends.iter().map(|(_, taken)| *taken).collect();
         let mut mechanism = Scripted::taking(&takes);
         let mut feed = Feed::new(&mut mechanism, "src0", &[0; 64], 0, None);
-        feed.begin(Phase::Measure);
+        feed.begin(&window(Phase::Measure));
         for (now, taken) in sends {
             feed.stamp(0, false, Departure::at(*now));
             assert_eq!(feed.send(1).unwrap(), *taken);
@@ -258,10 +298,10 @@ mod tests {
     fn a_phase_begins_without_the_wait_of_the_one_before() {
         let mut mechanism = Scripted::taking(&[0, 1]);
         let mut feed = Feed::new(&mut mechanism, "src0", &[0; 64], 0, None);
-        feed.begin(Phase::Warmup);
+        feed.begin(&window(Phase::Warmup));
         feed.stamp(0, false, Departure::at(100));
         feed.send(1).unwrap();
-        feed.begin(Phase::Measure);
+        feed.begin(&window(Phase::Measure));
         feed.stamp(0, false, Departure::at(900));
         feed.send(1).unwrap();
         assert_eq!(feed.end(1000).waited_ns, Some(0));

@@ -1,7 +1,7 @@
 //! # Flood: as many frames as the interface takes
 //!
-//! One thread goes round the streams with bursts, unless the kernel floods by itself. When no stream has room it sleeps until one is not: behind a
-//! qdisc that holds frames back, this is layer-2 flow control.
+//! One thread goes round the streams with bursts, unless the kernel floods by itself. When no stream has room it sleeps until one
+//! has: behind a qdisc that holds frames back, this is layer-2 flow control. On links it polls, for a frame leaves at its time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -77,14 +77,14 @@ impl<T: Torrent> Load for Flood<'_, T> {
 impl Torrent for Vec<Feed<'_>> {
     fn begin(&mut self, window: &mut Window) -> Result<(), Error> {
         for feed in self {
-            feed.begin(window.phase);
+            feed.begin(window);
         }
         Ok(())
     }
 
     fn flood(&mut self, window: &Window, is_over: impl Fn() -> bool) -> Result<(), Error> {
         loop {
-            let mut done = 0;
+            let (mut done, mut is_ahead) = (0, false);
             for feed in self.iter_mut() {
                 let now = now_ns();
                 if now >= window.end_ns || is_over() {
@@ -93,12 +93,17 @@ impl Torrent for Vec<Feed<'_>> {
                 if feed.is_exhausted() {
                     return Err(no_sequence_left().into());
                 }
-                for slot in 0..feed.slots() {
+                let count = feed.allowed(now);
+                if count == 0 {
+                    is_ahead = true;
+                    continue;
+                }
+                for slot in 0..count {
                     feed.stamp(slot, false, Departure::at(now));
                 }
-                done += feed.send(feed.slots())?;
+                done += feed.send(count)?;
             }
-            if done == 0 {
+            if done == 0 && !is_ahead {
                 await_room(self)?;
             }
         }
@@ -106,7 +111,7 @@ impl Torrent for Vec<Feed<'_>> {
 
     fn end(&mut self, window: &mut Window) -> Result<Vec<Tally>, Error> {
         let end_ns = window.ended_ns();
-        Ok(self.iter_mut().map(|feed| feed.end(end_ns)).collect())
+        Ok(self.iter_mut().map(|feed| feed.end_flood(end_ns)).collect())
     }
 }
 

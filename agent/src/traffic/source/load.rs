@@ -62,6 +62,9 @@ pub(super) struct Tally {
     pub(super) probes_sent: u64,
     /// Probes that the interface dropped.
     pub(super) probes_refused: u64,
+    /// Frames that the link had time for beside those of a flood: the source waited for room, or was late; null where the source
+    /// keeps to no link's rate, and of a paced load.
+    pub(super) unsent: Option<u64>,
     /// How often frames were handed over, one or a burst of them.
     pub(super) sends: u64,
     /// Most frames of one send.

@@ -7,6 +7,7 @@ mod calibrate;
 mod feed;
 mod flood;
 mod generated;
+mod link;
 mod load;
 mod paced;
 mod params;
@@ -30,7 +31,7 @@ use flood::Flood;
 use generated::Generated;
 use load::{Load, Window};
 use paced::Paced;
-use params::{Pace, SourceOpenParams, SourceRunParams};
+use params::{Pace, Rates, SourceOpenParams, SourceRunParams};
 use reply::{SentPhase, SentStream, SourceOpenAnswer, SourceRunAnswer};
 use stream::{Parts, Stream};
 use switches::Switches;
@@ -61,6 +62,15 @@ impl Source {
         params: &SourceRunParams,
         abort: &AtomicBool,
     ) -> Result<SourceRunAnswer, Error> {
+        self.send(params, Rates::Kept, abort)
+    }
+
+    fn send(
+        &mut self,
+        params: &SourceRunParams,
+        rates: Rates,
+        abort: &AtomicBool,
+    ) -> Result<SourceRunAnswer, Error> {
         let least = self.streams.iter().map(Stream::least_frame_bytes).max();
         let pace = params.check(least.unwrap_or_default())?;
         for stream in &self.streams {
@@ -74,7 +84,7 @@ impl Source {
             .iter()
             .map(|stream| SentStream::new(stream.number()))
             .collect();
-        let mut load = load_of(&mut self.streams, pace, params);
+        let mut load = load_of(&mut self.streams, pace, params, rates);
 
         let latency = CpuLatency::hold();
         let sends = params.mechanism != Name::Pktgen;
@@ -135,10 +145,11 @@ fn load_of<'a>(
     streams: &'a mut [Stream],
     pace: Pace,
     params: &SourceRunParams,
+    rates: Rates,
 ) -> Box<dyn Load + 'a> {
     let mut parts = Parts::default();
     for stream in streams {
-        stream.join(params, &mut parts);
+        stream.join(params, rates, &mut parts);
     }
     let Parts {
         feeds,

@@ -78,7 +78,7 @@ impl Load for Paced<'_> {
         self.watch = Watch::default();
         let mut departed_ns = vec![None; self.feeds.len()];
         for (stream, (feed, probing)) in self.feeds.iter_mut().zip(&mut self.probing).enumerate() {
-            feed.begin(window.phase);
+            feed.begin(window);
             probing.begin(window.start_ns.wrapping_add(stream as u64));
         }
         'phase: while !abort.load(Ordering::Relaxed) {
@@ -95,9 +95,13 @@ impl Load for Paced<'_> {
                 if due_ns(feed.next()) > now {
                     continue;
                 }
+                let allowed = feed.allowed(now);
+                if allowed == 0 {
+                    continue;
+                }
                 self.watch.leave();
                 let first = feed.next();
-                let count = stamp_due(feed, now, window.end_ns, probing, due_ns);
+                let count = stamp_due(feed, now, window.end_ns, allowed, probing, due_ns);
                 let done = feed.send(count)?;
                 sent += done;
                 if done > 0 && probing.is_probe(first) {
@@ -140,6 +144,7 @@ fn stamp_due(
     feed: &mut Feed<'_>,
     mut now: u64,
     end_ns: u64,
+    allowed: usize,
     probing: &Probing,
     due_ns: impl Fn(u64) -> u64,
 ) -> usize {
@@ -150,7 +155,7 @@ fn stamp_due(
         return 1;
     }
     let mut count = 1;
-    while count < BURST.min(feed.slots()) && due_ns(first + count as u64) <= now {
+    while count < BURST.min(allowed) && due_ns(first + count as u64) <= now {
         let number = first + count as u64;
         now = now_ns();
         if probing.is_probe(number) || now >= end_ns {

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::api::bounds::{
-    GREATEST_FPS, GREATEST_STREAM, GREATEST_VLAN, LONGEST_PHASE_S, MOST_PHASES, MOST_SOURCE_FLOWS,
-    MOST_STREAMS,
+    GREATEST_FPS, GREATEST_LINK_MBPS, GREATEST_STREAM, GREATEST_VLAN, LONGEST_PHASE_S, MOST_PHASES,
+    MOST_SOURCE_FLOWS, MOST_STREAMS,
 };
 use crate::api::values::{List, Positive, Whole};
 use crate::error::Error;
@@ -59,6 +59,9 @@ pub(super) struct SourceStream {
     source_port: u16,
     /// The destination UDP port.
     destination_port: u16,
+    /// The rate of the stream's link at layer 1, in Mbit/s, that the source keeps to; null where it need not.
+    #[serde(default)]
+    pub(super) link_mbps: Option<Positive<GREATEST_LINK_MBPS>>,
 }
 
 impl SourceOpenParams {
@@ -136,6 +139,13 @@ impl SourcePhase {
     pub(super) fn duration(&self) -> Duration {
         Duration::from_secs_f64(self.duration_s.get())
     }
+}
+
+/// Whether links have their rates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rates {
+    Kept,
+    Lifted,
 }
 
 /// The load asked for.

@@ -40,7 +40,7 @@ impl<'a> ProbeLane<'a> {
             .context("cannot raise the priority of the probes' thread; grant CAP_SYS_NICE")?;
         let schedule = Schedule::jittered(window.start_ns, self.fps, self.feeds.len());
         for feed in &mut self.feeds {
-            feed.begin(window.phase);
+            feed.begin(window);
         }
         loop {
             let mut next_ns = window.end_ns.min(now_ns() + NAP.as_nanos() as u64);

@@ -6,7 +6,8 @@ use anyhow::{Context, anyhow};
 
 use super::feed::Feed;
 use super::generated::Generated;
-use super::params::{SourceOpenParams, SourceRunParams, SourceStream};
+use super::link::Link;
+use super::params::{Rates, SourceOpenParams, SourceRunParams, SourceStream};
 use super::reply::MechanismRefusal;
 use super::variety::Variety;
 use crate::error::Error;
@@ -150,7 +151,13 @@ impl Stream {
     }
 
     /// Brings what makes the stream's frames for one trial, by a mechanism that was checked, and the probes besides.
-    pub(super) fn join<'a>(&'a mut self, params: &SourceRunParams, parts: &mut Parts<'a>) {
+    pub(super) fn join<'a>(
+        &'a mut self,
+        params: &SourceRunParams,
+        rates: Rates,
+        parts: &mut Parts<'a>,
+    ) {
+        let link = self.link(params, rates);
         let (endpoints, lengths) = (&self.endpoints, &params.frame_bytes);
         let number = self.params.stream.get();
         let interface = self.params.interface.as_str();
@@ -171,9 +178,23 @@ impl Stream {
             .find(|(name, _)| *name == params.mechanism)
             .expect("a checked mechanism is open");
         match way {
-            Way::Frames(mechanism) => parts.feeds.push(feed(mechanism.as_mut(), Lane::Main)),
+            Way::Frames(mechanism) => parts
+                .feeds
+                .push(feed(mechanism.as_mut(), Lane::Main).on(link)),
             Way::Generator(device) => parts.devices.push(device),
         }
         parts.probes.push(feed(self.probes.as_mut(), Lane::Probes));
+    }
+
+    /// The link for one trial; None where the stream has none to keep to.
+    fn link(&self, params: &SourceRunParams, rates: Rates) -> Option<Link> {
+        let lengths = &params.frame_bytes;
+        let rate_mbps = self.params.link_mbps?.get();
+        // Those of a paced load are frames of its own.
+        let beside_fps = params.intended_fps.map_or(params.probe_fps.get(), |_| 0.0);
+        Some(match rates {
+            Rates::Kept => Link::new(rate_mbps, lengths, beside_fps),
+            Rates::Lifted => Link::unlimited(lengths),
+        })
     }
 }

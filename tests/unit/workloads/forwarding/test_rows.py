@@ -67,7 +67,7 @@ def test_the_pauses_of_the_source_that_had_most_stand_with_the_trial() -> None:
 def test_what_each_source_did_stands_with_its_streams() -> None:
     measured = make_measured(make_cell(streams=3), sources=2)
     change_thread(measured, "source1", run_ns=SECOND_NS // 4, run_delay_ns=SECOND_NS // 20)
-    change_phase(measured, 1, waited_ns=7 * SECOND_NS // 10)
+    change_phase(measured, 1, waited_ns=7 * SECOND_NS // 10, unsent=40)
     change_phase(measured, 2, waited_ns=None)
     rows = record(
         measured,
@@ -76,6 +76,7 @@ def test_what_each_source_did_stands_with_its_streams() -> None:
         "local",
     )
     assert [flow["waited_share"] for flow in rows.flows] == [0, 0.7, None]
+    assert [flow["frames_unsent"] for flow in rows.flows] == [None, 40, None]
     assert [flow["source_cpu_share"] for flow in rows.flows] == [1, 0.25, 1]
     threads = {
         row["host"]: row for row in rows.cpu if (row["domain"], row["component"]) == ("source", "thread")

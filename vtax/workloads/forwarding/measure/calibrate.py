@@ -1,6 +1,6 @@
 """The sources' own ceilings: what each mechanism offers when nothing behind the link slows it.
 
-Measured by the sources' agents on the shaped interfaces with every frame dropped where the source's links end (the
+Measured by the sources' agents, their links' rates lifted, with every frame dropped where the source's links end (the
 UUT's ingress, or the switch before a shared uplink), for each frame size and number of streams, all streams together,
 of the kinds of load that cells are. They only choose the mechanism that a trial uses: what limited the trial is decided
 by what happened in it.
@@ -25,13 +25,14 @@ from vtax.keys.frames import FrameSpec
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
 from vtax.trial.frames.passage import Passage
+from vtax.units import fps
 from vtax.workloads.forwarding.keys import Forwarding
 from vtax.workloads.forwarding.measure.path import forwarding_testbed
 
 PLAIN: Mechanism = "raw"
 """The mechanism that sends every frame by itself where it can."""
 AMPLE = 1.25
-"""A paced load is sent plainly where the plain mechanism's ceiling is this many times the intended rate."""
+"""A load is sent plainly where the plain mechanism's ceiling is this many times its rate."""
 CALIBRATION_LIMIT_S = 60.0
 
 
@@ -105,7 +106,7 @@ class Ceilings:
     def choose(self, cell: Cell) -> Ceiling:
         """The ceiling of the mechanism that is to send for `cell`; MechanismRefused where it was named and refused.
 
-        A flood goes by the fastest, and so does a paced load that the plain mechanism would not reach with ease.
+        The plain one, where it would reach the load with ease: the intended one, or for a flood the rate of the links.
         """
         work, offered = cell.of(Forwarding), cell.frame_load
         ranked = self._ceilings[load_of(cell), Traffic.of(cell)]
@@ -114,10 +115,11 @@ class Ceilings:
             if work.mechanism not in by_name:
                 raise MechanismRefused(f"{work.mechanism} is refused here: {self.refused[work.mechanism]}")
             return by_name[work.mechanism]
-        if offered.intended_fps is not None:
-            needed = cell.streams * offered.intended_fps
-            if by_name[PLAIN].ceiling_fps >= AMPLE * needed:
-                return by_name[PLAIN]
+        link_mbps = cell.testbed.link_mbps
+        link_fps = None if link_mbps is None else fps(link_mbps, offered.lengths.mean)
+        needed_fps = link_fps if offered.intended_fps is None else offered.intended_fps
+        if needed_fps is not None and by_name[PLAIN].ceiling_fps >= AMPLE * cell.streams * needed_fps:
+            return by_name[PLAIN]
         return ranked[0]
 
     def as_json(self) -> list[JsonValue]:
