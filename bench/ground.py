@@ -80,6 +80,15 @@ class Ground:
         self.sender.source_open(SourceOpenParams(cpu=self.cpu, streams=[stream]))
 
     @contextlib.contextmanager
+    def sending(self) -> Iterator[AgentApi]:
+        """Have the source open while the block lasts: another's XDP socket could not be bound beside ours."""
+        self.open_source()
+        try:
+            yield self.sender
+        finally:
+            self.sender.source_close()
+
+    @contextlib.contextmanager
     def offloading(self, feature: str) -> Iterator[None]:
         """Let the source's interface have a feature, as ethtool names it, while the block lasts."""
         set_offload(self.source.namespace, SOURCE_INTERFACE, feature, True)

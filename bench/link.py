@@ -39,8 +39,7 @@ keeps to its rate by itself; {PROBES_PER_S_FLOOD} probes a second go beside. The
 where a program at tc ingress counts and drops every frame. By the frames' own times of departure it also reckons the
 most that the flood had in any time T beyond the link's rate times T, of which {BUCKET_BYTES} bytes are allowed; and
 it counts frames that came twice or out of order. {ROUNDS} trials of {TRIAL_S:g} s each. What leaves at once takes no
-longer on the link than a full frame. Where the far end has no room amid a train, the kernel's queue may let the
-train's last frames overtake those before them.
+longer on the link than a full frame.
 
 *Through the router*: the kernel's `ip_forward` on a core of its own, behind the same link. A router that takes less
 than the link has shows it: its thread has its CPU for {BUSY_SHARE:.0%} of the time, or the source waits for room for
@@ -128,7 +127,7 @@ def figures_of(name: str, frame_bytes: int, ceiling_fps: float, trials: Sequence
             0,
         ),
         _most(f"{name}: twice, frames", [trial.came.twice for trial in trials], 0),
-        _most(f"{name}: out of order, frames", [trial.came.late for trial in trials], None),
+        _most(f"{name}: out of order, frames", [trial.came.late for trial in trials], 0),
         _most(
             f"{name}: at once, frames",
             [trial.sent.longest_burst for trial in trials],
@@ -179,11 +178,9 @@ def figure_of_router(name: str, frame_bytes: int, passed: Sequence[Passed]) -> F
     )
 
 
-def _most(name: str, found: Sequence[int], allowed: int | None) -> Figure:
-    """Return a count that no trial may exceed; None allows any."""
+def _most(name: str, found: Sequence[int], allowed: int) -> Figure:
+    """Return a count that no trial may exceed."""
     text = f"{max(found)} at most (n = {len(found)})"
-    if allowed is None:
-        return Figure(name, text, "", "", None, None, None, None)
     return Figure(name, text, "", f"at most {allowed}", None, None, None, max(found) <= allowed)
 
 
@@ -227,8 +224,5 @@ def _flood(ground: Ground, frame_bytes: int, mechanism: Mechanism) -> SourceRunA
         intended_fps=None,
         probe_fps=PROBES_PER_S_FLOOD,
     )
-    ground.open_source()
-    try:
-        return ground.sender.source_run(params)
-    finally:
-        ground.sender.source_close()
+    with ground.sending() as source:
+        return source.source_run(params)

@@ -41,13 +41,11 @@ def vtax(mechanism: Mechanism, *, checksums: bool = True) -> Sender:
 
     def flood(ground: Ground, frame_bytes: int) -> str:
         params = FrameSpec(frame_bytes).run(1, mechanism, {"measure": SEND_S}, intended_fps=None, probe_fps=1)
-        ground.open_source()
-        try:
-            with contextlib.nullcontext() if checksums else ground.offloading(CHECKSUMS):
-                return str(ground.sender.source_run(params))
-        finally:
-            # Another's XDP socket could not be bound beside ours.
-            ground.sender.source_close()
+        with (
+            ground.sending() as source,
+            contextlib.nullcontext() if checksums else ground.offloading(CHECKSUMS),
+        ):
+            return str(source.source_run(params))
 
     return Sender("vtax", f"vtax {mechanism}{'' if checksums else ' without checksums'}", flood)
 
@@ -156,12 +154,8 @@ def fastest(ground: Ground, frame_bytes: int) -> Mechanism:
 
 def ceilings(ground: Ground, frame_bytes: int) -> list[Ceiling]:
     """What each of vtax's mechanisms floods, the fastest first."""
-    asked = FrameSpec(frame_bytes).calibrate("flood")
-    with contextlib.ExitStack() as closing:
-        ground.open_source()
-        closing.callback(ground.sender.source_close)
-        found = ground.sender.source_calibrate(asked, timeout_s=60.0)
-    return found.ceilings
+    with ground.sending() as source:
+        return source.source_calibrate(FrameSpec(frame_bytes).calibrate("flood"), timeout_s=60.0).ceilings
 
 
 def commands(ground: Ground, frame_bytes: int) -> list[str]:

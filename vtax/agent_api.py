@@ -1085,6 +1085,8 @@ class SentPhase(Message, frozen=True, kw_only=True):
     waited_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
     """How long frames waited for room in all, in ns, retries included; null where the mechanism cannot tell.
     """
+    waits: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
+    """How often such a wait began; null where the mechanism cannot tell."""
 
 
 class SentStream(Message, frozen=True, kw_only=True):

@@ -293,6 +293,7 @@ def _phase(sent: int, probes: int) -> SentPhase:
         probes_refused=0,
         send_errors=0,
         blocked=0,
+        waits=0,
         waited_ns=0,
         unsent=None,
         sends=sent,

@@ -92,6 +92,16 @@ SINK = Metric(
     relation=SINK_CPU,
 )
 """The calibrated time of the sink on the CPUs of host and guests; 100 = one CPU."""
+WAITED = Metric(
+    name="source_waited",
+    column="waited_share",
+    sql="avg(waited_share)",
+    unit="%",
+    better=Better.LOWER,
+    form=numbers.ratio_as_percent,
+    points=True,
+)
+"""Share of the window in which the sources found no room for a frame, the mean of the streams."""
 CPU = Metric(
     name="cpu",
     column="host_percent",

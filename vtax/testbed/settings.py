@@ -49,6 +49,9 @@ class LocalSettings:
 
     def refusal(self, mechanism: str) -> str | None:
         """Why a source mechanism cannot be used on such links, in a sentence; None where nothing speaks against it."""
-        if self.flow_control and mechanism == "af_xdp":
-            return "af_xdp passes by the queue that holds a source back; allowed: auto, raw, gso"
+        if self.flow_control and mechanism == "gso":
+            return (
+                "gso is not for flow control: its trains, held back, are cut apart on the CPU of the unit under "
+                "test; allowed: auto, raw, af_xdp"
+            )
         return None

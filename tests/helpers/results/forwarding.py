@@ -44,6 +44,7 @@ class Made(Trial):
     host: str = "local"
     host_percent: float | None = 20.0
     sink_percent: float | None = 1.5
+    waited_share: float | None = None
     threads: tuple[tuple[str, str, float, float], ...] = ()
     ledger: Accounts = ()
     cpu: tuple[Row, ...] = ()
@@ -78,6 +79,7 @@ class Made(Trial):
             "frames_lost": lost,
             "loss_ratio": lost / FRAMES_SENT,
             "clock_error_ns": self.clock_error_ns,
+            "waited_share": self.waited_share,
             **{
                 f"{time}_{name}_ns": value
                 for time, value in self._times().items()

@@ -18,6 +18,8 @@ from vtax.machine.namespace import Namespace
 from vtax.machine.offloads import set_offload
 from vtax.results import Result
 from vtax.statistics import decode
+from vtax.testbed import dedicated
+from vtax.testbed.end_acts import ShapeHost
 from vtax.testbed.host import Host
 from vtax.trial.frames.limits import BUSY_SHARE, WAITED_SHARE
 
@@ -45,8 +47,8 @@ def test_the_context_is_where_the_cpu_time_went(
 
 @pytest.mark.measures
 def test_a_floods_own_queue_is_in_no_delay(
-    before_its_frames: Callable[[Act], None],
     in_the_trial: Callable[[Act], None],
+    monkeypatch: pytest.MonkeyPatch,
     scenario: Path,
     tmp_path: Path,
 ) -> None:
@@ -60,8 +62,7 @@ def test_a_floods_own_queue_is_in_no_delay(
         (backlog,) = re.findall(r"backlog (\d+)(Kb|b)", told)[:1]
         queued_bytes.append(int(backlog[0]) * (1024 if backlog[1] == "Kb" else 1))
 
-    bucket = f"tc qdisc replace dev src0 root tbf rate {queue_mbps}mbit burst 2k limit 300k"
-    before_its_frames(lambda run: within(f"{run}-source", bucket))
+    monkeypatch.setattr(dedicated, "paced_by_source", lambda _: ShapeHost(queue_mbps, True, 1500, 2))
     in_the_trial(look)
     options = [f"link_mbps={link_mbps}", "intended_mbps=max", "frame_bytes=1500"]
     trial = measure(scenario, tmp_path / "out", *(word for key in options for word in ("--set", key)))
@@ -180,7 +181,8 @@ def test_frames_that_gro_merged_are_noticed(
         within(f"{run}-source", f"{attach} section tc")
 
     before_its_frames(merge)
-    keys = ["intended_mbps=max", "workload.mechanism=raw"]  # whose frames have no checksum of their own
+    # Without flow control frames pass by tc, and those of raw have no checksum of their own.
+    keys = ["intended_mbps=max", "workload.mechanism=raw", "link_mbps=unlimited", "flow_control=false"]
     trial = measure(scenario, tmp_path / "out", *(word for key in keys for word in ("--set", key)))
     assert trial["verdict"] == "invalid"
     assert any(reason.startswith("frames of another length than was sent") for reason in trial["reasons"])

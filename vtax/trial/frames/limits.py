@@ -66,12 +66,13 @@ def at_link_rate(measured: Measured, stream: StreamSent) -> bool:
 
 
 def held_back(measured: Measured, stream: StreamSent) -> bool:
-    """Whether the UUT's ingress, its ring full, stopped the source's queue for much of the run (flow control)."""
+    """Whether the UUT's ingress, its ring full, stopped the source or its queue for much of the run (flow control)."""
     if measured.interfaces is None:
         return False
     name = f"{stream.host}/src{stream.stream}"
     before, after = (sample[name] for sample in measured.interfaces)
-    return (after["held_back"] - before["held_back"]) * HELD_BACK_FRAMES > after["sent"] - before["sent"]
+    times = after["held_back"] - before["held_back"] + measured.waits(stream)
+    return times * HELD_BACK_FRAMES > after["sent"] - before["sent"]
 
 
 def frames_sent(measured: Measured) -> int:

@@ -56,6 +56,10 @@ class Measured(Observed):
         """Probes of all phases that the link of a flooded stream had no room for."""
         return sum(phase.probes_refused for phase in stream.phases)
 
+    def waits(self, stream: StreamSent) -> int:
+        """How often in all phases the source began to wait for room."""
+        return sum(phase.waits or 0 for phase in stream.phases)
+
     def received(self, interface: str) -> int:
         """Frames of all phases that an interface (host/name) received; 0 where that was not read."""
         if self.interfaces is None:

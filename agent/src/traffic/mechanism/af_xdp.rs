@@ -1,7 +1,8 @@
 //! # AF_XDP: frames in shared memory, straight to the driver
 //!
 //! Copy mode, which every driver has: the kernel copies frames out of our chunks when it is kicked. A chunk is free again
-//! when its frame has left the interface. Queueing disciplines are passed by.
+//! when its frame has left the interface. Queueing disciplines are passed by; a driver whose interface has one, and no room, leaves
+//! frames in the ring.
 
 use std::ffi::c_int;
 use std::io;
@@ -190,7 +191,19 @@ impl Mechanism for AfXdp {
         )
     }
 
+    /// What a driver that is busy has not taken waits in the ring: a batch of frames at the most.
     fn send(&mut self, count: usize) -> Result<Sent, Errno> {
+        let late = if self.frames.waiting() > 0 {
+            self.kick()?
+        } else {
+            0
+        };
+        if self.frames.waiting() > 0 {
+            return Ok(Sent {
+                taken: 0,
+                dropped: late,
+            });
+        }
         let free = &mut self.free;
         self.completions.drain(|chunk| free.push(chunk));
         let mut sent = Sent {
@@ -206,7 +219,7 @@ impl Mechanism for AfXdp {
             *slot = free.pop().expect("as many are free as are taken");
         }
         self.frames.publish();
-        sent.dropped = self.kick()?;
+        sent.dropped = late + self.kick()?;
         Ok(sent)
     }
 

@@ -16,6 +16,9 @@ use crate::traffic::interface::Interface;
 /// Queueing disciplines that no one chose: they neither shape nor hold back.
 const BY_DEFAULT: [&str; 4] = ["noqueue", "mq", "pfifo_fast", "fq_codel"];
 
+/// The queueing discipline that stands for flow control.
+const HOLDS_BACK: &str = "pfifo";
+
 /// With this on, trains would leave uncut.
 const SEGMENTATION: &str = "tx-udp-segmentation";
 /// With one of these on, frames would leave without their checksum, as a debt of the receiver's.
@@ -58,15 +61,26 @@ impl Fitness {
         match name {
             Name::Raw => None,
             Name::Pktgen if self.no_pktgen.is_some() => self.no_pktgen.clone(),
+            Name::AfXdp if self.holds_back() => None,
             Name::AfXdp | Name::Pktgen if !by_default => Some(format!(
                 "it would bypass the qdisc `{queueing}` of {interface}"
             )),
             Name::AfXdp | Name::Pktgen => None,
-            Name::Gso if !by_default && queueing != "pfifo" => Some(format!(
+            Name::Gso if self.holds_back() => Some(format!(
+                "the qdisc `{queueing}` of {interface} would have trains cut apart on the CPU of whoever holds them back"
+            )),
+            Name::Gso if !by_default => Some(format!(
                 "the qdisc `{queueing}` of {interface} would count a train as one frame"
             )),
             Name::Gso => self.uncut().or_else(|| self.unsummed()),
         }
+    }
+
+    /// Whether the interface takes no frame that its far end has no room for, and drops none: flow control. A driver whose
+    /// interface has a queue says that it is busy; without one it drops. The queue itself is to stay empty: what waits in it is
+    /// sent by whoever makes room, on the far end's CPU.
+    pub(super) fn holds_back(&self) -> bool {
+        self.queueing == HOLDS_BACK
     }
 
     fn uncut(&self) -> Option<String> {
@@ -136,7 +150,7 @@ mod tests {
         };
         assert_eq!(refused("noqueue", &["tx-nocache-copy"]), []);
         assert_eq!(refused("fq_codel", &[]), []);
-        assert_eq!(refused("pfifo", &[]), [Name::AfXdp, Name::Pktgen]);
+        assert_eq!(refused("pfifo", &[]), [Name::Gso, Name::Pktgen]);
         assert_eq!(refused("tbf", &[]), [Name::Gso, Name::AfXdp, Name::Pktgen]);
         for offload in [&[SEGMENTATION], &CHECKSUMS[..]].concat() {
             assert_eq!(refused("noqueue", &[offload]), [Name::Gso]);

@@ -76,6 +76,7 @@ impl<'a> Feed<'a> {
         self.tally = Tally {
             send_errors: self.mechanism.sees_drops().then_some(0),
             blocked: Some(0),
+            waits: Some(0),
             waited_ns: Some(0),
             ..Tally::default()
         };
@@ -150,16 +151,19 @@ impl<'a> Feed<'a> {
             let interface = self.interface;
             anyhow!(errno).context(format!("{interface} refuses what is sent"))
         })?;
-        let done = sent.taken;
-        if done == 0 {
-            *self.tally.blocked.get_or_insert(0) += 1;
-            self.full_since_ns.get_or_insert(self.times_ns[0]);
-            return Ok(0);
-        }
-        self.found_room(self.times_ns[0]);
         if let Some(send_errors) = &mut self.tally.send_errors {
             *send_errors += sent.dropped as u64;
         }
+        let done = sent.taken;
+        if done == 0 {
+            *self.tally.blocked.get_or_insert(0) += 1;
+            if self.full_since_ns.is_none() {
+                self.full_since_ns = Some(self.times_ns[0]);
+                *self.tally.waits.get_or_insert(0) += 1;
+            }
+            return Ok(0);
+        }
+        self.found_room(self.times_ns[0]);
         if let Some(link) = &mut self.link {
             link.carried(self.next, done);
         }
@@ -286,6 +290,7 @@ mod tests {
         ];
         let tally = tally(&sends, 1000);
         assert_eq!((tally.waited_ns, tally.blocked), (Some(125), Some(3)));
+        assert_eq!(tally.waits, Some(2));
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub(super) struct Tally {
     pub(super) send_errors: Option<u64>,
     /// How often there was no room for a frame; null where the mechanism cannot tell. The frame was sent later, unless the phase ended.
     pub(super) blocked: Option<u64>,
+    /// How often such a wait began; null where the mechanism cannot tell.
+    pub(super) waits: Option<u64>,
     /// How long frames waited for room in all, in ns, retries included; null where the mechanism cannot tell.
     pub(super) waited_ns: Option<u64>,
     /// Just before the first frame was sent, CLOCK_MONOTONIC in ns; null where none was. Of pktgen, when it began.

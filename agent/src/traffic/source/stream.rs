@@ -49,6 +49,7 @@ impl Stream {
             mechanism::open(
                 name,
                 &interface,
+                &fitness,
                 source.cpu,
                 params.stream.get(),
                 &endpoints,

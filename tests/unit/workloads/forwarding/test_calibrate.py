@@ -103,9 +103,9 @@ def test_every_ceiling_is_listed_for_the_result() -> None:
 
 @pytest.mark.parametrize(
     ("link_mbps", "flow_control", "refused"),
-    [(None, False, []), (None, True, ["af_xdp"]), (1000.0, True, ["af_xdp"])],
+    [(None, False, []), (None, True, ["gso"]), (1000.0, True, ["gso"])],
 )
-def test_links_refuse_what_their_queue_would_not_see(
+def test_flow_control_refuses_trains_that_its_far_end_would_cut(
     link_mbps: float | None, flow_control: bool, refused: list[str]
 ) -> None:
     settings = LocalSettings(link_mbps, flow_control, 1500, {})

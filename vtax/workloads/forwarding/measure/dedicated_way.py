@@ -29,10 +29,11 @@ class DedicatedWay:
         for stream in self.measured.source.streams:
             departed, refused = self.measured.departed(stream), self.measured.refused(stream)
             ends = (stream.host, self.measured.sink.host_of(stream.stream))
-            yield from self._stream(counts, stream.stream, ends, departed, refused)
+            waits = self.measured.waits(stream)
+            yield from self._stream(counts, stream.stream, ends, departed, refused, waits)
 
     def _stream(
-        self, counts: Counts, stream: int, ends: tuple[str, str], departed: int, refused: int
+        self, counts: Counts, stream: int, ends: tuple[str, str], departed: int, refused: int, waits: int
     ) -> Iterator[Hop]:
         host, (sender, receiver) = counts.host, ends
         names = [f"{sender}/src{stream}", f"uut/in{stream}", f"uut/out{stream}", f"{receiver}/snk{stream}"]
@@ -44,7 +45,7 @@ class DedicatedWay:
         on_link = source["sent"] + ring
         queue = counted(source, "dropped_queue", "queue full")
         link = counts.hop(stream, "link", departed, on_link, [queue], (names[0], False))
-        yield replace(link, held_back=source["held_back"])
+        yield replace(link, held_back=source["held_back"] + waits)
         seen = [(ring, f"ring full ({full} of src{stream})")]
         yield counts.hop(stream, "UUT ingress", on_link, entry["received"], seen, enters)
         into, out_of = (f"uut/{GUEST}p{2 * stream + side}" for side in (0, 1))
