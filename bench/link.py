@@ -9,7 +9,6 @@ from msgspec import Struct
 from bench.figure import Figure, Section, sample_text
 from bench.forwarding import router_thread_ns
 from bench.ground import Ground, link_ground, router_ground
-from bench.pacing import mechanism_for
 from bench.rounds import ROUNDS, mpps_text
 from bench.senders import ceilings
 from validation.tc_program import attach, built, classified, maps_of, values
@@ -188,8 +187,7 @@ def _chosen(ground: Ground, frame_bytes: int) -> tuple[Mechanism, float]:
     """Return the mechanism that a campaign would flood the link by, and what it floods where the link has no rate."""
     with ground.counting(frame_bytes):
         found = ceilings(ground, frame_bytes)
-    mechanism = mechanism_for(found, fps(LINK_MBPS, frame_bytes))
-    return mechanism, next(entry.ceiling_fps for entry in found if entry.mechanism == mechanism)
+    return found[0].mechanism, found[0].ceiling_fps
 
 
 def trial(ground: Ground, frame_bytes: int, mechanism: Mechanism) -> Trial:

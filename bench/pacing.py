@@ -119,7 +119,7 @@ def _loads(ground: Ground) -> Iterator[Load]:
         with ground.counting(frame_bytes):
             ceilings = ground.sender.source_calibrate(asked, timeout_s=60.0).ceilings
         for rate_mbps in RATES_MBPS:
-            yield Load(frame_bytes, rate_mbps, mechanism_for(ceilings, fps(rate_mbps, frame_bytes)))
+            yield Load(frame_bytes, rate_mbps, _mechanism(ceilings, fps(rate_mbps, frame_bytes)))
 
 
 def _trials(ground: Ground, load: Load) -> list[Trial]:
@@ -127,8 +127,7 @@ def _trials(ground: Ground, load: Load) -> list[Trial]:
         return [_trial(ground, *load) for _ in range(TRIALS)]
 
 
-def mechanism_for(ceilings: list[Ceiling], needed_fps: float) -> Mechanism:
-    """The mechanism that a campaign would take for a load of this rate, of those with ceilings, the fastest first."""
+def _mechanism(ceilings: list[Ceiling], needed_fps: float) -> Mechanism:
     by_name = {entry.mechanism: entry.ceiling_fps for entry in ceilings}
     return PLAIN if by_name[PLAIN] >= AMPLE * needed_fps else ceilings[0].mechanism
 

@@ -86,9 +86,6 @@ PROVOKED: dict[str, tuple[str, Callable[[str, Path], str], str, float | None]] =
 }
 """The host, the command that drops there, the counter that sees it, and the share that is dropped where it is known."""
 
-BY_TC = ("link_mbps=unlimited", "flow_control=false")
-"""Without flow control a source's frames go through tc; with it they pass it by."""
-
 
 @pytest.mark.parametrize("place", PROVOKED)
 def test_a_container_and_its_bridges(
@@ -97,9 +94,7 @@ def test_a_container_and_its_bridges(
     host, command, reason, planted = PROVOKED[place]
     program = bpf_program(tmp_path / "drop.o", "tc", DROPS_SOME, HELPER)
     before_its_frames(lambda run: within(f"{run}-{host}", command(run, program)))
-    keys = ["intended_mbps=2", *(BY_TC if place == "link" else ())]
-    options = (word for key in keys for word in ("--set", key))
-    hops, lost = measure(scenario, tmp_path / "out", "--platform", "container", *options)
+    hops, lost = measure(scenario, tmp_path / "out", "--platform", "container", "--set", "intended_mbps=2")
     assert_charged(hops, lost, place, reason, planted)
 
 

@@ -77,9 +77,9 @@ impl Fitness {
     }
 
     /// Whether the interface takes no frame that its far end has no room for, and drops none: flow control. A driver whose
-    /// interface has a queue says that it is busy; without one it drops. The queue itself is to stay empty: what waits in it is
-    /// sent by whoever makes room, on the far end's CPU.
-    pub(super) fn holds_back(&self) -> bool {
+    /// interface has a queue says that it is busy; without one it drops. What waits in the queue itself is sent by whoever makes
+    /// room, on the far end's CPU.
+    fn holds_back(&self) -> bool {
         self.queueing == HOLDS_BACK
     }
 

@@ -51,13 +51,11 @@ impl Way {
 pub(super) fn open(
     name: Name,
     interface: &Interface,
-    fitness: &Fitness,
     cpu: usize,
     stream: u8,
     endpoints: &Endpoints,
 ) -> anyhow::Result<Way> {
     Ok(Way::Frames(match name {
-        Name::Raw if fitness.holds_back() => Box::new(Raw::open(interface, Queueing::Retry)?),
         Name::Raw => Box::new(Raw::open(interface, Queueing::Qdisc)?),
         Name::Gso => Box::new(Gso::open(interface)?),
         Name::AfXdp => Box::new(AfXdp::open(interface)?),

@@ -14,7 +14,6 @@ use crate::traffic::interface::Interface;
 #[derive(Debug)]
 pub(super) struct Raw {
     socket: PacketSocket,
-    queueing: Queueing,
     /// Places of [`BATCH`] frames, one after the other.
     frames: Vec<u8>,
     place_bytes: usize,
@@ -27,7 +26,6 @@ impl Raw {
     pub(super) fn open(interface: &Interface, queueing: Queueing) -> anyhow::Result<Self> {
         Ok(Self {
             socket: PacketSocket::open(interface, queueing)?,
-            queueing,
             frames: Vec::new(),
             place_bytes: 0,
             header_bytes: 0,
@@ -78,7 +76,6 @@ impl Mechanism for Raw {
         Ok(match sent {
             Ok(taken) => Sent::all(taken),
             Err(Errno::EAGAIN) => Sent::NO_ROOM,
-            Err(Errno::ENOBUFS) if self.queueing == Queueing::Retry => Sent::NO_ROOM,
             Err(_) => Sent {
                 taken: 1,
                 dropped: 1,

@@ -26,10 +26,8 @@ const SEND_BUFFER_BYTES: c_int = 106_496;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::traffic) enum Queueing {
     Qdisc,
-    /// Straight to the driver. A frame that finds no room is gone, and the send fails with ENOBUFS.
+    /// Straight to the driver. A full driver drops the frame, and the send fails with ENOBUFS.
     Bypass,
-    /// The same, and the caller sends that frame again.
-    Retry,
 }
 
 #[derive(Debug)]
@@ -52,7 +50,7 @@ impl PacketSocket {
         // SAFETY: `socket` is ours alone.
         let socket = Self(unsafe { OwnedFd::from_raw_fd(socket) });
         socket.set_option(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BUFFER_BYTES)?;
-        if queueing != Queueing::Qdisc {
+        if queueing == Queueing::Bypass {
             socket.set_option(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
         }
         socket.bind(index)?;

@@ -49,7 +49,6 @@ impl Stream {
             mechanism::open(
                 name,
                 &interface,
-                &fitness,
                 source.cpu,
                 params.stream.get(),
                 &endpoints,

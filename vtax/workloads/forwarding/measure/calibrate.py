@@ -25,14 +25,13 @@ from vtax.keys.frames import FrameSpec
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
 from vtax.trial.frames.passage import Passage
-from vtax.units import fps
 from vtax.workloads.forwarding.keys import Forwarding
 from vtax.workloads.forwarding.measure.path import forwarding_testbed
 
 PLAIN: Mechanism = "raw"
 """The mechanism that sends every frame by itself where it can."""
 AMPLE = 1.25
-"""A load is sent plainly where the plain mechanism's ceiling is this many times its rate."""
+"""A paced load is sent plainly where the plain mechanism's ceiling is this many times the intended rate."""
 CALIBRATION_LIMIT_S = 60.0
 
 
@@ -106,7 +105,8 @@ class Ceilings:
     def choose(self, cell: Cell) -> Ceiling:
         """The ceiling of the mechanism that is to send for `cell`; MechanismRefused where it was named and refused.
 
-        The plain one, where it would reach the load with ease: the intended one, or for a flood the rate of the links.
+        A flood goes by the fastest, and so does a paced load that the plain mechanism would not reach with ease.
+        A traced load goes plainly: its frames are followed from the source's queue on, which others pass by.
         """
         work, offered = cell.of(Forwarding), cell.frame_load
         ranked = self._ceilings[load_of(cell), Traffic.of(cell)]
@@ -115,11 +115,12 @@ class Ceilings:
             if work.mechanism not in by_name:
                 raise MechanismRefused(f"{work.mechanism} is refused here: {self.refused[work.mechanism]}")
             return by_name[work.mechanism]
-        link_mbps = cell.testbed.link_mbps
-        link_fps = None if link_mbps is None else fps(link_mbps, offered.lengths.mean)
-        needed_fps = link_fps if offered.intended_fps is None else offered.intended_fps
-        if needed_fps is not None and by_name[PLAIN].ceiling_fps >= AMPLE * cell.streams * needed_fps:
+        if work.is_traced:
             return by_name[PLAIN]
+        if offered.intended_fps is not None:
+            needed = cell.streams * offered.intended_fps
+            if by_name[PLAIN].ceiling_fps >= AMPLE * needed:
+                return by_name[PLAIN]
         return ranked[0]
 
     def as_json(self) -> list[JsonValue]:
