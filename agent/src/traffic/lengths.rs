@@ -73,11 +73,6 @@ impl Lengths {
         *self.0.iter().max().expect("a cycle has a frame")
     }
 
-    /// Of checked lengths only.
-    pub(super) fn least(&self) -> usize {
-        *self.0.iter().min().expect("a cycle has a frame")
-    }
-
     /// Whether every frame of the cycle lies within `allowed`.
     pub(super) fn check(&self, allowed: RangeInclusive<usize>) -> Result<(), Error> {
         if !(1..=LONGEST_CYCLE).contains(&(self.0.len() as u64)) {

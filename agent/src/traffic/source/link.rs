@@ -16,12 +16,12 @@ const GREATEST_RESERVE: f64 = 0.5;
 /// The token bucket of one stream's link. Tokens are the link's time.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
-    /// What each frame of a cycle takes, in ns.
-    cycle_ns: Vec<f64>,
+    /// What each frame of a cycle takes of it, in bytes.
+    cycle_bytes: Vec<usize>,
+    /// What a byte takes, in ns.
+    byte_ns: f64,
     /// What a full bucket holds, in ns.
     depth_ns: f64,
-    /// How many of the shortest frames may leave at once.
-    train: usize,
     start_ns: u64,
     /// The link's time since the start that is used or gone, in ns.
     spent_ns: f64,
@@ -47,11 +47,11 @@ impl Link {
     fn of(byte_ns: f64, depth_ns: f64, lengths: &Lengths) -> Self {
         let cycle = lengths.cycle().iter();
         Self {
-            cycle_ns: cycle
-                .map(|&frame_bytes| byte_ns * Lengths::at_layer_1(frame_bytes) as f64)
+            cycle_bytes: cycle
+                .map(|&frame_bytes| Lengths::at_layer_1(frame_bytes))
                 .collect(),
+            byte_ns,
             depth_ns,
-            train: (TRAIN_BYTES / Lengths::at_layer_1(lengths.least())).max(1),
             start_ns: 0,
             spent_ns: 0.0,
             idle_ns: 0.0,
@@ -67,11 +67,12 @@ impl Link {
     /// How many frames of `most` may leave now, of which the first has the number `next`.
     #[inline]
     pub(super) fn allows(&mut self, now: u64, next: u64, most: usize) -> usize {
-        let mut left_ns = self.left_ns(now);
-        let mut count = 0;
-        while count < most.min(self.train) {
-            left_ns -= self.frame_ns(next + count as u64);
-            if left_ns < 0.0 {
+        let left_ns = self.left_ns(now);
+        let (mut count, mut bytes) = (0, 0);
+        while count < most {
+            bytes += self.frame_bytes(next + count as u64);
+            let is_train = count > 0;
+            if bytes as f64 * self.byte_ns > left_ns || is_train && bytes > TRAIN_BYTES {
                 break;
             }
             count += 1;
@@ -83,14 +84,15 @@ impl Link {
     #[inline]
     pub(super) fn carried(&mut self, first: u64, count: usize) {
         for number in first..first + count as u64 {
-            self.spent_ns += self.frame_ns(number);
+            self.spent_ns += self.frame_bytes(number) as f64 * self.byte_ns;
         }
     }
 
     /// Frames of the mean length that the link had time for until `now`, beyond its bucket, and that did not come.
     pub(super) fn unsent(&mut self, now: u64) -> u64 {
         self.left_ns(now);
-        let mean_ns = self.cycle_ns.iter().sum::<f64>() / self.cycle_ns.len() as f64;
+        let cycle_ns = self.cycle_bytes.iter().sum::<usize>() as f64 * self.byte_ns;
+        let mean_ns = cycle_ns / self.cycle_bytes.len() as f64;
         if mean_ns > 0.0 {
             (self.idle_ns / mean_ns) as u64
         } else {
@@ -111,8 +113,8 @@ impl Link {
     }
 
     #[inline]
-    fn frame_ns(&self, number: u64) -> f64 {
-        self.cycle_ns[(number % self.cycle_ns.len() as u64) as usize]
+    fn frame_bytes(&self, number: u64) -> usize {
+        self.cycle_bytes[(number % self.cycle_bytes.len() as u64) as usize]
     }
 }
 
@@ -151,7 +153,9 @@ mod tests {
             (json!(512), 2),
             (json!(1514), 1),
             (json!(9018), 1),
-            (json!([64, 1514]), 17),
+            (json!([64, 1514]), 1),
+            (json!([64, 64, 64, 1514]), 3),
+            (json!([64, 576, 576]), 4),
         ] {
             let mut link = link(1000.0, given);
             assert_eq!(link.allows(1000 + 500_000, 0, 64), train);
@@ -161,8 +165,8 @@ mod tests {
 
     #[test]
     fn a_mix_takes_what_each_of_its_frames_does() {
-        let mut link = link(1000.0, json!([64, 1514]));
-        let both_ns = 704 + 12_304;
+        let mut link = link(1000.0, json!([64, 1000]));
+        let both_ns = 704 + 8192;
         assert_eq!(link.allows(1000 + both_ns - 1, 0, 8), 1);
         assert_eq!(link.allows(1000 + both_ns, 0, 8), 2);
         assert_eq!(link.allows(1000 + 704, 1, 8), 0);
