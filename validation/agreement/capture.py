@@ -24,7 +24,9 @@ BUFFER_KIB = 32 * 1024
 TEST_FRAMES = f"udp port {UDP_PORT}"
 FIELDS = ("frame.time_epoch", "frame.len", "udp.payload")
 HEADER = struct.Struct(">4sIBBIQ")
-"""Magic, trial, phase, stream, sequence, send time: the test frame's own fields, behind UDP."""
+"""Magic, trial, phase, stream, sequence, departure: the test frame's own fields, behind UDP."""
+CLOCK_BITS, LATE_BITS, MANTISSA_BITS = 48, 16, 11
+"""Of the departure: the source's clock in ns, without its first bits; its lateness, whose last bits follow a shift."""
 MAGIC = b"vtax"
 COUNTS = re.compile(
     r"(\d+) packets captured, (\d+) packets received by filter, (\d+) packets dropped by kernel"
@@ -35,7 +37,10 @@ MEASURE, PROBE = 3, 0x80
 
 @dataclass(frozen=True)
 class Frame:
-    """A test frame in a capture. `at_ns` is the time of day, `due_ns` the source's clock."""
+    """A test frame in a capture. `at_ns` is the time of day, `departed_ns` the source's clock without its first bits.
+
+    `late_ns` is how long it was due before it departed.
+    """
 
     at_ns: int
     frame_bytes: int
@@ -43,7 +48,15 @@ class Frame:
     phase: int
     is_probe: bool
     sequence: int
-    due_ns: int
+    departed_ns: int
+    late_ns: int
+
+    def since_due_ns(self, clock_offset_ns: int) -> int:
+        """How long it was due when it was captured, given the time of day less the source's clock."""
+        around, half = 1 << CLOCK_BITS, 1 << CLOCK_BITS - 1
+        # By the clocks a frame may leave after it was captured.
+        since_ns = (self.at_ns - clock_offset_ns - self.departed_ns + half) % around - half
+        return since_ns + self.late_ns
 
 
 @contextlib.contextmanager
@@ -101,12 +114,20 @@ def parse(lines: Sequence[list[str]]) -> list[Frame]:
     """Test frames out of tshark's fields."""
     found = []
     for epoch, length, payload in lines:
-        magic, trial, phase, _, sequence, due_ns = HEADER.unpack_from(bytes.fromhex(payload))
+        magic, trial, phase, _, sequence, departure = HEADER.unpack_from(bytes.fromhex(payload))
         if magic != MAGIC:
             raise ToolFailed(f"no test frame on the way: {payload}")
         is_probe = bool(phase & PROBE)
-        found.append(Frame(at_ns(epoch), int(length), trial, phase & ~PROBE, is_probe, sequence, due_ns))
+        departed_ns, late = divmod(departure, 2**LATE_BITS)
+        at = at_ns(epoch), int(length)
+        found.append(Frame(*at, trial, phase & ~PROBE, is_probe, sequence, departed_ns, lateness_ns(late)))
     return found
+
+
+def lateness_ns(told: int) -> int:
+    """Return the nanoseconds of a lateness as frames tell it: a floating-point number without sign."""
+    shift = told >> MANTISSA_BITS
+    return told if shift == 0 else (told - ((shift - 1) << MANTISSA_BITS)) << (shift - 1)
 
 
 def before_capture_ns(departures: Sequence[Frame], trial: int, clock_offset_ns: int) -> float:
@@ -114,7 +135,7 @@ def before_capture_ns(departures: Sequence[Frame], trial: int, clock_offset_ns: 
     left = _measured(departures, trial)
     if not left:
         raise ToolFailed(f"no frame of trial {trial} was captured where it left")
-    return statistics.median(frame.at_ns - clock_offset_ns - frame.due_ns for frame in left)
+    return statistics.median(frame.since_due_ns(clock_offset_ns) for frame in left)
 
 
 def seen(departures: Sequence[Frame], arrivals: Sequence[Frame], trial: int, clock_offset_ns: int) -> Flow:
@@ -132,7 +153,7 @@ def seen(departures: Sequence[Frame], arrivals: Sequence[Frame], trial: int, clo
     sent = {frame.sequence for frame in left}
     span_s = (max(frame.at_ns for frame in came) - came[0].at_ns) / 1e9
     delays = [
-        first[frame.sequence].at_ns - clock_offset_ns - frame.due_ns if frame.sequence in first else math.inf
+        first[frame.sequence].since_due_ns(clock_offset_ns) if frame.sequence in first else math.inf
         for frame in left
         if frame.is_probe
     ]

@@ -44,8 +44,8 @@ PING 198.18.0.1 (198.18.0.1) 86(114) bytes of data.
 3 packets transmitted, 3 received, 0% packet loss, time 2ms
 rtt min/avg/max/mdev = 0.007/0.092/0.252/0.112 ms
 """
-PAYLOAD = "76746178000000070300000000050000000000002710" + 64 * "0"
-"""Trial 7, measured phase, stream 0, sequence 5, due at 10,000 ns."""
+PAYLOAD = "76746178000000070300000000050000000027100005" + 64 * "0"
+"""Trial 7, measured phase, stream 0, sequence 5, departed at 10,000 ns, 5 ns late."""
 
 
 def test_sockperf_prints_microseconds_of_a_round_trip() -> None:
@@ -85,7 +85,7 @@ def test_iperf3_without_a_result_is_a_failure(told: str) -> None:
 
 def test_a_line_of_tshark_is_a_test_frame() -> None:
     (frame,) = capture.parse([["1795280706.000000123", "128", PAYLOAD]])
-    assert frame == Frame(1_795_280_706_000_000_123, 128, 7, 3, False, 5, 10_000)
+    assert frame == Frame(1_795_280_706_000_000_123, 128, 7, 3, False, 5, 10_000, 5)
     (probe,) = capture.parse([["1795280706.5", "128", PAYLOAD.replace("0703", "0783")]])
     assert (probe.at_ns % 10**9, probe.phase, probe.is_probe) == (500_000_000, 3, True)
 
@@ -96,7 +96,22 @@ def test_another_frame_on_the_way_is_a_failure() -> None:
 
 
 def frame(sequence: int, at_ns: int, phase: int = 3, trial: int = 1, is_probe: bool = True) -> Frame:
-    return Frame(at_ns, 101, trial, phase, is_probe, sequence, 1_000_000 * sequence)
+    return Frame(at_ns, 101, trial, phase, is_probe, sequence, 1_000_000 * sequence, 0)
+
+
+@pytest.mark.parametrize(
+    ("told", "late_ns"),
+    [(0, 0), (4095, 4095), (4096, 4096), (4097, 4098), (6143, 8190), (6144, 8192), (0xFFFF, 4095 << 30)],
+)
+def test_lateness_is_a_floating_point_number(told: int, late_ns: int) -> None:
+    assert capture.lateness_ns(told) == late_ns
+
+
+def test_a_departure_lacks_the_first_bits_of_its_clock() -> None:
+    """The source's clock is 5 * 2^48 ns and 3 ns; a frame departed 7 ns before, 2 ns after it was due."""
+    left = Frame(5 * 2**48 + 3 + 1000, 128, 1, 3, False, 0, 2**48 - 4, 2)
+    assert left.since_due_ns(1000) == 9
+    assert replace(left, departed_ns=5, late_ns=0).since_due_ns(1000) == -2
 
 
 def test_counts_of_a_capture() -> None:
