@@ -38,6 +38,7 @@ LISTED = {
         Listed(_of_chosen_loads(tables.throughput_table), in_report=False),
         Listed(_of_chosen_loads(tables.delay_table), in_report=False),
         Listed(_of_chosen_loads(tables.maximum_table), in_report=False),
+        Listed(_of_chosen_loads(tables.limit_table), on_terminal=False),
         Listed(lambda summary: tax_tables.tax_of_maximum(summary, emulated=True)),
         Listed(lambda summary: tax_tables.tax_by_load(summary, emulated=True)),
         Listed(mode_tables.precision_table),

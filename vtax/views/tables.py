@@ -11,7 +11,7 @@ from vtax.model.dimensions import load_label
 from vtax.model.estimate import Estimate
 from vtax.model.frames import frame_levels
 from vtax.model.levels import Setting
-from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO
+from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, CPU, SINK, WAITED
 from vtax.model.table import LEFT_OUT, UNKNOWN, Column, Entry, N, Number, Table, count, left_out, sections
 from vtax.model.table import mean_number as mean
 from vtax.model.table import ranged_number as ranged
@@ -123,6 +123,44 @@ def maximum_table(summary: Summary) -> Table:
         sections=sections(
             lines, lambda row: heading(summary, row[0]), lambda row: row[1], lambda row: row[0].key
         ),
+    )
+
+
+def limit_table(summary: Summary) -> Table:
+    """What bounded each maximum, and what shows it: busy CPUs, and the source's waiting for room."""
+    maxima = [found for found in summary.loads.maxima if found.cell.values(WAITED.column)]
+    return Table(
+        name="limits",
+        title="Limits of the maxima",
+        note="At the load of the maximum. Where the platform bounded it, its CPUs are busy, or the source waits for "
+        "room in the next hop's queue. CPU: of all CPUs that host and guests run on, 100 = one CPU. Waiting: share of "
+        "the time, the mean of the streams.",
+        columns=(
+            Column("platform"),
+            Column("at load", "Mbit/s"),
+            Column("host CPU", "%", numeric=True),
+            Column("sink's CPU", "%", numeric=True),
+            Column("source waited", "%", numeric=True),
+            N,
+            LEFT_OUT,
+            Column("bounded by"),
+        ),
+        sections=sections(by_setting(maxima), lambda maximum: heading(summary, maximum), _limit_row),
+    )
+
+
+def _limit_row(maximum: Maximum) -> Sequence[Entry]:
+    cell = maximum.cell
+    waited = cell.estimate(WAITED)
+    return (
+        maximum.platform,
+        load_label(maximum.intended_mbps),
+        mean(cell.estimate(CPU), numbers.percent),
+        mean(cell.estimate(SINK), numbers.percent),
+        mean(waited, numbers.ratio_as_percent),
+        count(waited),
+        left_out(cell.left_out),
+        str(maximum.limit or "the platform"),
     )
 
 
