@@ -1,4 +1,4 @@
-"""`vtax compare`: what changed from one campaign to another."""
+"""`vtax compare`: what changed from one campaign to another, or from one level of a factor to another."""
 
 import sys
 from pathlib import Path
@@ -20,7 +20,17 @@ NO_TRIALS = 3
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Directory of the reference.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Directory of the result compared with it.")],
+    b: Annotated[
+        Path | None,
+        typer.Argument(metavar="B", help="Directory of the result compared with it."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FACTOR",
+            help="Compare two levels of a factor in A instead, block by block, as in platform=raw,container.",
+        ),
+    ] = None,
     within: Annotated[
         float,
         typer.Option(metavar="PERCENT", help="Changes within this count as none; of loss always 0.5 points."),
@@ -43,7 +53,7 @@ def compare(
     markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False,
     json: Json = False,
 ) -> int:
-    """Compare campaign B with campaign A, cell by cell, with intervals (docs/compare.md).
+    """Compare campaign B with A, or two levels of a factor in A, with intervals (docs/compare.md).
 
     \b
     Exit status:
@@ -57,18 +67,22 @@ def compare(
         raise InputError(f"--within: {within:g} is not 0 or more and less than 100 percent")
     if markdown and json:
         raise InputError("--markdown and --json are two forms of the same output; leave out one")
+    if (b is None) is (by is None):
+        given = "two results and --by are two comparisons" if by else "one result alone is no comparison"
+        raise InputError(f"{given}; type vtax compare A B, or vtax compare A --by platform=raw,container")
+    results = [a] if b is None else [a, b]
     if junit is not None:
-        with output_file([a, b], junit, "--junit") as write:
-            return _compare(a, b, within, allow, fail_on, write, markdown=markdown, json=json)
+        with output_file(results, junit, "--junit") as write:
+            return _compare(results, by, within, allow, fail_on, write, markdown=markdown, json=json)
     from vtax.confinement.reading import confine
 
-    confine([a, b])
-    return _compare(a, b, within, allow, fail_on, None, markdown=markdown, json=json)
+    confine(results)
+    return _compare(results, by, within, allow, fail_on, None, markdown=markdown, json=json)
 
 
 def _compare(
-    a: Path,
-    b: Path,
+    results: list[Path],
+    by: str | None,
     within: float,
     allow: str | None,
     fail_on: str | None,
@@ -78,7 +92,7 @@ def _compare(
     json: bool,
 ) -> int:
     from vtax.terminal import table_console
-    from vtax.views.compare import Outcome, open_side, parse_rules
+    from vtax.views.compare import Outcome, open_levels, open_side, parse_rules
     from vtax.views.compare import compare as compare_sides
     from vtax.views.compare.document import comparison_document
     from vtax.views.compare.junit import comparison_junit
@@ -87,7 +101,7 @@ def _compare(
 
     rules = parse_rules(fail_on) if fail_on is not None else ()
     allowed = allow.split(",") if allow is not None else []
-    sides = [open_side(path) for path in (a, b)]
+    sides = [open_side(path) for path in results] if by is None else open_levels(results[0], by)
     compared = compare_sides(*sides, within=within / 100, allow=allowed, rules=rules)
     if write_junit is not None:
         write_junit([comparison_junit(compared)])

@@ -74,19 +74,23 @@ class UndecidedRule(RuleOnCell):
     """Reason why it is undecided."""
     smallest_change: float | None
     """The least change that would break the rule with the probability `power`; null where none would."""
+    more_repetitions: Count | None
+    """About how many more repetitions of each side, or blocks where `paired`, would decide; null where none would."""
     power: Share
-    """Probability of finding `smallest_change`."""
+    """Probability of finding `smallest_change`, and of deciding with `more_repetitions`."""
 
 
 class Comparison(Document):
-    """Changes from one campaign to another (docs/compare.md)."""
+    """Changes from one campaign to another, or between two levels of a factor in one (docs/compare.md)."""
 
     format_version: Literal[2] = 2
     """Version of the document's form."""
     a: str
-    """Directory of A, the reference."""
+    """Directory of A, the reference; with its level where two levels are compared."""
     b: str
-    """Directory of B, which is compared with it."""
+    """Directory of B, which is compared with it; with its level where two levels are compared."""
+    paired: bool
+    """True where both are of one campaign: changes are then formed block by block, and `n` counts blocks."""
     within: Tolerance
     """Tolerance: relative changes within it count as none."""
     verdicts: dict[ChangeVerdict, Count]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from vtax.statistics.anytime import anytime_interval
 from vtax.statistics.interval import CONFIDENCE, Interval, exponential
-from vtax.statistics.power import detectable_distance, scatter_ratios
+from vtax.statistics.power import MOST_TIMES, detectable_distance, scatter_ratios, times_as_many
 from vtax.statistics.unpaired import welch, welch_freedom
 
 _HALVINGS: Final = 40
@@ -38,11 +38,14 @@ class Change:
     `interval` is of the change, its `n` the trials of both sides. `chance(bound)` is the p value of a true change
     equal to `bound`, against one on that side of it where the estimate is. `moved(bound, side, p_value)` is the true
     change, above `bound` for a `side` of 1 and below it for one of -1, that 80% of such trials find at that p value.
+    `lacking(bound, p_value)` is how many more values would tell this change from `bound`, of both sides together or of
+    pairs; None where no number would.
     """
 
     interval: Interval
     chance: Callable[[float], float]
     moved: Callable[[float, int, float], float | None]
+    lacking: Callable[[float, float], int | None]
 
     def detectable_above(self, bound: float, p_value: float) -> float | None:
         """Return the smallest true change above `bound` that 80% of such trials find; None where they find none.
@@ -79,6 +82,9 @@ class Change:
             Interval(interval.mean, low, high, interval.n),
             lambda bound: chance(bound) if (interval.mean - bound) * side > 0 else 1.0,
             lambda bound, towards, p_value: moved(bound, towards, p_value) if towards == side else None,
+            lambda bound, p_value: (
+                self.lacking(bound, p_value) if (interval.mean - bound) * side > 0 else None
+            ),
         )
 
     def p_beyond(self, low: float, high: float) -> float:
@@ -96,6 +102,7 @@ def relative_change(
     *,
     resolution: float = 0.0,
     adaptive: bool = False,
+    paired: bool = False,
     confidence: float = CONFIDENCE,
 ) -> Change | None:
     """Return second / first - 1; None where either has fewer than two values, or all of the first are zero.
@@ -103,8 +110,10 @@ def relative_change(
     Welch's interval (Biometrika 34, 1947) of the logarithms, so a ratio of geometric means. With a zero among the
     values, which has no logarithm, it is of the values themselves as shares of the first one's mean.
     `resolution` is the width of the steps that values come in, as a share of them: the interval is wider by it.
-    `adaptive` takes anytime-valid intervals, for values that decided how many there are. ValueError for values
-    that are negative or not finite.
+    `adaptive` takes anytime-valid intervals, for values that decided how many there are. `paired` values were measured
+    side by side, the first of one with the first of the other: what both have in common is no scatter, and the
+    interval is of the pairs' differences. ValueError for values that are negative or not finite, and for pairs of which
+    one lacks.
     """
     one, other = _samples(first, second)
     if min(one.min(initial=0), other.min(initial=0)) < 0:
@@ -112,9 +121,10 @@ def relative_change(
     if min(len(one), len(other)) < 2 or not one.any():
         return None
     if one.all() and other.all():
-        return _change(np.log(one), np.log(other), resolution, adaptive, confidence, _expm1, _log1p, -1.0)
-    scaled = one / one.mean(), other / one.mean()
-    return _change(*scaled, resolution, adaptive, confidence, _same, _same, -1.0)
+        evidence = _evidence(np.log(one), np.log(other), resolution, adaptive, paired, confidence)
+        return _change(evidence, resolution, _expm1, _log1p, -1.0)
+    evidence = _evidence(one / one.mean(), other / one.mean(), resolution, adaptive, paired, confidence)
+    return _change(evidence, resolution, _same, _same, -1.0)
 
 
 def absolute_change(
@@ -123,34 +133,26 @@ def absolute_change(
     *,
     resolution: float = 0.0,
     adaptive: bool = False,
+    paired: bool = False,
     confidence: float = CONFIDENCE,
 ) -> Change | None:
     """Return second - first in their own unit, as `relative_change`; zeros and negative values are as any others."""
     one, other = _samples(first, second)
     if min(len(one), len(other)) < 2:
         return None
-    return _change(one, other, resolution, adaptive, confidence, _same, _same, -math.inf)
+    evidence = _evidence(one, other, resolution, adaptive, paired, confidence)
+    return _change(evidence, resolution, _same, _same, -math.inf)
 
 
 def _change(
-    one: Values,
-    other: Values,
+    evidence: _Evidence,
     resolution: float,
-    adaptive: bool,
-    confidence: float,
     shown: Callable[[float], float],
     scaled: Callable[[float], float],
     least: float,
 ) -> Change:
-    """The change of samples on a scale that `shown` takes off and `scaled` puts on; none is less than `least`."""
-    difference = float(other.mean() - one.mean())
-    if adaptive:
-        evidence = _anytime(one, other, confidence)
-    elif np.ptp(one) or np.ptp(other):
-        evidence = _welch(one, other, confidence)
-    else:
-        evidence = _constant(one, other, resolution)
-    n, reach = len(one) + len(other), evidence.reach
+    """The change of a difference on a scale that `shown` takes off and `scaled` puts on; none is less than `least`."""
+    difference, reach = evidence.difference, evidence.reach
     low, high = (
         (None, None)
         if reach is None
@@ -167,24 +169,72 @@ def _change(
         change = shown(scaled(bound) + side * (resolution + distance))
         return change if least <= change < math.inf else None
 
-    return Change(Interval(shown(difference), low, high, n), chance_of, moved)
+    def lacking(bound: float, p_value: float) -> int | None:
+        times = evidence.times(abs(difference - scaled(bound)) - resolution, p_value)
+        return None if times is None else max(1, math.ceil(evidence.n * (times - 1)))
+
+    return Change(Interval(shown(difference), low, high, evidence.n), chance_of, moved, lacking)
 
 
 @dataclass(frozen=True)
 class _Evidence:
-    """How sure a difference is, as distances on its scale.
+    """A difference, and how sure it is, as distances on its scale.
 
-    `reach` is the interval's half width, None without one. `chance` is the one-sided p value of an estimate so far
-    from a bound. `detectable` is how far the truth must lie from a bound for 80% of such trials to exclude it from the
-    interval at that p value, None where no distance does.
+    `n` counts the values of both sides, or the pairs. `reach` is the interval's half width, None without one. `chance`
+    is the one-sided p value of an estimate so far from a bound. `detectable` is how far the truth must lie from a bound
+    for 80% of such trials to exclude it from the interval at that p value, None where no distance does. `times` is how
+    many times as many values would tell the difference from a bound so far away, None where no number would.
     """
 
+    difference: float
+    n: int
     reach: float | None
     chance: Callable[[float], float]
     detectable: Callable[[float], float | None]
+    times: Callable[[float, float], float | None]
 
 
-def _welch(one: Values, other: Values, confidence: float) -> _Evidence:
+def _evidence(
+    one: Values, other: Values, resolution: float, adaptive: bool, paired: bool, confidence: float
+) -> _Evidence:
+    """How far the second set is from the first; of pairs, how far their differences are from zero."""
+    sides = (_differences(one, other),) if paired else (one, other)
+    difference = float(other.mean() - one.mean())
+    if adaptive:
+        return _anytime(difference, sides, confidence)
+    if not any(np.ptp(side) for side in sides):
+        return _constant(difference, sides, resolution)
+    if paired:
+        return _paired(difference, sides[0], confidence)
+    return _welch(difference, one, other, confidence)
+
+
+def _differences(one: Values, other: Values) -> Values:
+    if len(one) != len(other):
+        raise ValueError(f"{len(one)} and {len(other)} values are no pairs")
+    return other - one
+
+
+def _paired(difference: float, differences: Values, confidence: float) -> _Evidence:
+    n = len(differences)
+    error = float(differences.std(ddof=1)) / math.sqrt(n)
+    reach = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2)) * error
+
+    def detectable(p_value: float) -> float:
+        quantile = scipy.special.stdtrit(n - 1, 1 - min(p_value, (1 - confidence) / 2))
+        return detectable_distance(quantile * error * np.sqrt(scatter_ratios(n)), error)
+
+    return _Evidence(
+        difference,
+        n,
+        reach,
+        lambda distance: float(scipy.special.stdtr(n - 1, -distance / error)),
+        detectable,
+        lambda room, p_value: times_as_many(room, error, n - 1, min(p_value, (1 - confidence) / 2)),
+    )
+
+
+def _welch(difference: float, one: Values, other: Values, confidence: float) -> _Evidence:
     error, freedom = welch(one, other)
     reach = float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)) * error
 
@@ -196,39 +246,55 @@ def _welch(one: Values, other: Values, confidence: float) -> _Evidence:
         return detectable_distance(scipy.special.stdtrit(freedoms, quantile) * np.sqrt(first + second), error)
 
     return _Evidence(
-        reach, lambda distance: float(scipy.special.stdtr(freedom, -distance / error)), detectable
+        difference,
+        len(one) + len(other),
+        reach,
+        lambda distance: float(scipy.special.stdtr(freedom, -distance / error)),
+        detectable,
+        lambda room, p_value: times_as_many(room, error, freedom, min(p_value, (1 - confidence) / 2)),
     )
 
 
-def _constant(one: Values, other: Values, resolution: float) -> _Evidence:
-    """Values that do not vary: as for a mean, no width beyond their steps.
+def _constant(difference: float, sides: Sequence[Values], resolution: float) -> _Evidence:
+    """Values, or pairs' differences, that do not vary: as for a mean, no width beyond their steps.
 
     The p value is Student's of values that lie anywhere in a step, or, where nothing tells how wide one is, the exact
     permutation test's.
     """
+    n, paired = sum(map(len, sides)), len(sides) == 1
     if not resolution:
-        smallest = 1 / math.comb(len(one) + len(other), len(one))
+        smallest = 0.5**n if paired else 1 / math.comb(n, len(sides[0]))
         return _Evidence(
+            difference,
+            n,
             0.0,
             lambda distance: smallest if distance > 0 else 0.5,
             lambda p_value: 0.0 if smallest <= p_value else None,
+            lambda room, p_value: None,
         )
-    error = resolution * math.sqrt((1 / len(one) + 1 / len(other)) / 12)
-    freedom = len(one) + len(other) - 2
+    # A step's variance is its square over 12; a pair's difference has two of them.
+    error = resolution * math.sqrt((2 / n if paired else sum(1 / len(side) for side in sides)) / 12)
+    freedom = n - len(sides)
     return _Evidence(
+        difference,
+        n,
         0.0,
         lambda distance: float(scipy.special.stdtr(freedom, -distance / error)),
         lambda p_value: detectable_distance(scipy.special.stdtrit(freedom, [1 - p_value]) * error, error),
+        lambda room, p_value: times_as_many(room, error, freedom, p_value),
     )
 
 
-def _anytime(one: Values, other: Values, confidence: float) -> _Evidence:
-    """Each side's confidence sequence, which miss half each; the p value is the least miss that excludes a bound."""
+def _anytime(difference: float, sides: Sequence[Values], confidence: float) -> _Evidence:
+    """Each side's confidence sequence, which miss half each, or that of the pairs' differences.
 
-    def halves(miss: float) -> tuple[float, float] | None:
-        found = [anytime_interval(side.tolist(), 1 - miss / 2) for side in (one, other)]
-        first, second = (None if at.high is None else at.high - at.mean for at in found)
-        return None if first is None or second is None else (first, second)
+    The p value is the least miss that excludes a bound.
+    """
+
+    def halves(miss: float) -> list[float] | None:
+        found = [anytime_interval(side.tolist(), 1 - miss / len(sides)) for side in sides]
+        known = [at.high - at.mean for at in found if at.high is not None]
+        return known if len(known) == len(sides) else None
 
     def reach(miss: float) -> float | None:
         found = halves(miss)
@@ -246,13 +312,19 @@ def _anytime(one: Values, other: Values, confidence: float) -> _Evidence:
         found = halves(min(p_value, 1 - confidence))
         if found is None:
             return None
-        first, second = (
-            half * np.sqrt(scatter_ratios(len(side))) for half, side in zip(found, (one, other), strict=True)
-        )
-        error = math.hypot(*(float(side.std(ddof=1)) / math.sqrt(len(side)) for side in (one, other)))
-        return detectable_distance(np.add.outer(first, second).ravel(), error)
+        critical = np.zeros(1)
+        for half, side in zip(found, sides, strict=True):
+            critical = np.add.outer(critical, half * np.sqrt(scatter_ratios(len(side)))).ravel()
+        error = math.hypot(*(float(side.std(ddof=1)) / math.sqrt(len(side)) for side in sides))
+        return detectable_distance(critical, error)
 
-    return _Evidence(reach(1 - confidence), chance, detectable)
+    def times(room: float, p_value: float) -> float | None:
+        """As of intervals that become narrower with the root of the values' number."""
+        distance = detectable(p_value)
+        found = None if distance is None or room <= 0 else (distance / room) ** 2
+        return found if found is not None and found <= MOST_TIMES else None
+
+    return _Evidence(difference, sum(map(len, sides)), reach(1 - confidence), chance, detectable, times)
 
 
 def _samples(first: Sequence[float], second: Sequence[float]) -> tuple[Values, Values]:

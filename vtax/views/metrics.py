@@ -72,7 +72,8 @@ class MeasuredCell:
 
     `steps` are the widths of the steps that values come in, in the metric's unit, of metrics that record them.
     `limit` is what bounded the throughput or goodput in the platform's stead: of it there is only a lower bound.
-    `late` counts the repetitions by metric whose value is withheld since the source was too late.
+    `late` counts the repetitions by metric whose value is withheld since the source was too late. `by_block` has the
+    values by block, by metric, where cells of one campaign are compared block by block; else it is empty.
     """
 
     cell: str
@@ -84,6 +85,7 @@ class MeasuredCell:
     steps: Mapping[str, float] = field(default_factory=dict)
     limit: Limit | None = None
     late: Mapping[str, int] = field(default_factory=dict)
+    by_block: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
     def lacks(self, metric: Metric) -> int:
         """How many repetitions have no value of a quantile though their source was in time: they may have lost it."""
@@ -105,28 +107,34 @@ def metrics_of(result: Result) -> tuple[Metric, ...]:
 
     KeyError where its kind of workload has no metrics.
     """
-    if _searched(result):
+    if is_searched(result):
         return (THROUGHPUT,)
     return METRICS[workload_kind(result)]
 
 
-def read_measured(result: Result) -> dict[Key, MeasuredCell]:
-    """Return every cell with a usable trial; repetitions without a value are left out of its lists."""
-    if _searched(result):
+def read_measured(result: Result, *, by_block: bool = False) -> dict[Key, MeasuredCell]:
+    """Return every cell with a usable trial; repetitions without a value are left out of its lists.
+
+    `by_block` keeps of which block each value is; what searches found is kept without.
+    """
+    if is_searched(result):
         return {(row.cell, row.uut_context): _found(row) for row in result.read(_SEARCHED, _Goal)}
     catalogue = CATALOGUES[workload_kind(result)]
     cells = read_cells(result, catalogue.reading, catalogue.metrics)
     usable = sorted((cell.key, cell.uut_context, place) for place, cell in enumerate(cells) if cell.is_usable)
-    return {(key, context): _measured(cells[place], catalogue.metrics) for key, context, place in usable}
+    return {
+        (key, context): _measured(cells[place], catalogue.metrics, by_block) for key, context, place in usable
+    }
 
 
 def recorded_names(result: Result) -> frozenset[str]:
     """Return the name of every cell that has a recorded trial, usable or not, as `read_measured` names cells."""
-    rows = result.columns(_SEARCHES_RECORDED if _searched(result) else _RECORDED)
+    rows = result.columns(_SEARCHES_RECORDED if is_searched(result) else _RECORDED)
     return frozenset(rows["cell"].to_pylist())
 
 
-def _searched(result: Result) -> bool:
+def is_searched(result: Result) -> bool:
+    """Whether its campaign chose each load by what the ones before lost."""
     return bool(result.scenario.get("search"))
 
 
@@ -143,7 +151,7 @@ def _found(goal: _Goal) -> MeasuredCell:
     )
 
 
-def _measured(cell: Cell, metrics: Sequence[Metric]) -> MeasuredCell:
+def _measured(cell: Cell, metrics: Sequence[Metric], by_block: bool) -> MeasuredCell:
     steps = {metric.name: cell.values(metric.step_column) for metric in metrics if metric.step_column}
     return MeasuredCell(
         cell.key,
@@ -159,4 +167,5 @@ def _measured(cell: Cell, metrics: Sequence[Metric]) -> MeasuredCell:
             for metric in metrics
             if metric.late_column and (late := int(sum(cell.values(metric.late_column))))
         },
+        {metric.name: cell.by_block(metric.column) for metric in metrics} if by_block else {},
     )

@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, tuple[Callable[[Path], list[str]], set[str]]] = {
         UNTRACED,
     ),
     "compare": (lambda result: ["compare", f"{result}", f"{result.parent / 'other'}"], UNTRACED),
+    "compare --by": (lambda result: ["compare", f"{result}", "--by", "platform=raw,container"], UNTRACED),
     "history": (lambda result: ["history", f"{result.parent}"], UNTRACED),
     "diagnose": (lambda result: ["diagnose", f"{result}"], UNTRACED),
     "claims": (lambda result: ["claims", f"{result}"], EVERY),
@@ -38,6 +39,7 @@ COMMANDS: Mapping[str, tuple[Callable[[Path], list[str]], set[str]]] = {
 CALLED = {
     "export --format openmetrics": "OpenMetrics export",
     "compare": "comparison",
+    "compare --by": "comparison",
     "diagnose": "diagnosis",
 }
 NO_READERS = {"clean", "certificates", "doctor", "host", "list", "merge", "run", "schema", "trace"}

@@ -173,6 +173,42 @@ def test_the_detectable_change_is_found_in_80_percent_of_campaigns(
     assert found / campaigns == pytest.approx(0.8, abs=6 * math.sqrt(0.16 / campaigns))
 
 
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(("measured", "bound"), [(0.96, -0.05), (0.90, -0.05), (1.02, 0.05)])
+def test_as_many_values_as_are_lacking_decide_in_80_percent_of_campaigns(
+    measured: float, bound: float, paired: bool
+) -> None:
+    """Campaigns whose true change is the measured one, with as many values as were said to decide, by simulation."""
+    n, scatter, campaigns = 4, 0.05, 600
+    few = relative_change(
+        [100.0] * n if paired else scattered(100, scatter, n),
+        scattered(100 * measured, scatter, n),
+        paired=paired,
+    )
+    assert few is not None
+    lacking = few.lacking(bound, 0.025)
+    assert lacking is not None
+    many = n + (lacking if paired else math.ceil(lacking / 2))
+    rng, decided = np.random.default_rng(35), 0
+    for _ in range(campaigns):
+        first = np.ones(many) if paired else np.exp(rng.normal(0, scatter, many))
+        second = np.exp(rng.normal(math.log(measured), scatter, many))
+        seen = relative_change(first.tolist(), second.tolist(), paired=paired)
+        assert seen is not None and seen.interval.low is not None and seen.interval.high is not None
+        decided += not seen.interval.low <= bound <= seen.interval.high
+    assert 0.74 < decided / campaigns < 0.9
+
+
+def test_no_number_of_values_tells_a_change_from_where_it_is() -> None:
+    at_bound = relative_change([100.0] * 3, [94.9, 95.0, 95.1], resolution=0.001, paired=True)
+    assert at_bound is not None and at_bound.lacking(-0.05, 0.025) is None
+    least = relative_change([100.0] * 3, [90.0, 80.0, 70.0], paired=True)
+    assert least is not None
+    assert least.lacking(-0.05, 0.025) is not None
+    assert least.at_least().lacking(-0.05, 0.025) is None
+    assert least.at_most().lacking(-0.05, 0.025) == least.lacking(-0.05, 0.025)
+
+
 def test_the_detectable_change_falls_with_repetitions_and_rises_with_scatter() -> None:
     def detectable(n: int, scatter: float, p_value: float) -> float:
         values = scattered(100, scatter, n)

@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -94,6 +95,7 @@ def test_a_loss_that_three_repetitions_cannot_show_does_not_pass(
     assert "undecided: throughput<-5%: platform=raw" in text
     assert f"−{100 * (1 - factor):.1f}% [" in text
     assert f"{why}; smallest detectable change at 80% power: −8" in text
+    assert re.search(r"; about \d+ more repetitions? of each would decide", text)
     assert "rules: 0 broken, 1 undecided, 11 passed" in text
 
 

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from vtax.model import sample
 from vtax.model.bound import Bound
 from vtax.statistics import Distribution, Interval, absolute_change, relative_change
+from vtax.views.levels import Levels
 from vtax.views.tax import scatter_of_ratio
 from vtax.views.throughput import Maximum
-
-Levels = Mapping[str, str]
-"""Factors and fixed keys of the testbed by name, `platform` among them, each with its level as text."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

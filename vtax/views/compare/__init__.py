@@ -1,34 +1,45 @@
-"""Two campaigns of one scenario: what changed, by how much, and which rules it breaks."""
+"""Two campaigns of one scenario, or two levels of a factor in one: what changed, by how much, which rules it breaks."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from vtax.inputs import InputError
 from vtax.views.compare.changes import CellChange, ChangeVerdict, changes
 from vtax.views.compare.conditions import CONTEXT, Difference, check_conditions, differences, noted
+from vtax.views.compare.levels import open_levels, read_levels
 from vtax.views.compare.rules import Absent, Judged, Outcome, Rule, check_rules, judge, parse_rules
 from vtax.views.compare.side import Side, open_side, read_side
 from vtax.views.metrics import Key, MeasuredCell
 
-__all__ = ["ChangeVerdict", "Comparison", "Outcome", "compare", "open_side", "parse_rules", "read_side"]
+__all__ = [
+    "ChangeVerdict",
+    "Comparison",
+    "Outcome",
+    "compare",
+    "open_levels",
+    "open_side",
+    "parse_rules",
+    "read_levels",
+    "read_side",
+]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparison of two campaigns found.
+    """What a comparison of two campaigns, or of two levels in one, found.
 
-    `differences` are of conditions that were allowed to differ, `notes` of programs and platforms. `only_in_a` and
-    `only_in_b` name cells that the other campaign has no usable trial of, `without_trials` the campaigns ("A", "B")
-    that have no usable trial at all. `judged` has every rule's verdict on every cell. `damaged` is what could not be
-    read.
+    `a` and `b` are what a reader knows the sides by, and `paired` tells that they share blocks. `differences` are of
+    conditions that were allowed to differ, `notes` of programs and platforms. `only_in_a` and `only_in_b` name cells
+    that the other side has no usable trial of, `without_trials` the sides ("A", "B") that have no usable trial at all.
+    `judged` has every rule's verdict on every cell. `damaged` is what could not be read.
     """
 
-    a: Path
-    b: Path
+    a: str
+    b: str
+    paired: bool
     within: float
     differences: list[Difference]
     notes: list[str]
@@ -80,15 +91,16 @@ def compare(
     without_trials = [name for name, side in (("A", a), ("B", b)) if not side.measured]
     if not pairs and not without_trials:
         raise InputError(
-            f"{a.directory} and {b.directory} have no cell with usable trials in common; their cells are as "
+            f"{a.name} and {b.name} have no cell with usable trials in common; their cells are as "
             f"'{_first(a.measured)}' and '{_first(b.measured)}'"
         )
     rows = changes(a.measured, b.measured, pairs, a.metrics, within, a.adaptive or b.adaptive)
     before, after = {one for one, _ in pairs}, {other for _, other in pairs}
     absent = [*_absent(b, "B", a.measured, before), *_absent(a, "A", b.measured, after), *_unusable(a, b)]
     return Comparison(
-        a=a.directory,
-        b=b.directory,
+        a=a.name,
+        b=b.name,
+        paired=bool(a.level),
         within=within,
         differences=found,
         notes=noted(a.programs, b.programs),
@@ -98,7 +110,7 @@ def compare(
         without_trials=without_trials,
         rules=rules,
         judged=judge(rules, rows, [other for _, other in pairs], absent),
-        damaged=[*a.damaged, *b.damaged],
+        damaged=[*dict.fromkeys([*a.damaged, *b.damaged])],
     )
 
 

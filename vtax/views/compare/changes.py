@@ -37,7 +37,7 @@ class CellChange:
     `change` is relative (0.1: 10% more) or, of a metric in points, the difference; None where it is withheld, as where
     a side has fewer than two values. It may have one bound alone: a change that is at least, or at most, so large.
     `before` and `after` are the sides' means. `note` is why there is not enough data, or what else bounded the
-    values; `bounded_by` is which of the sides are lower bounds, and by what.
+    values; `bounded_by` is which of the sides are lower bounds, and by what. `paired` tells that its n counts blocks.
     """
 
     cell: str
@@ -51,6 +51,7 @@ class CellChange:
     evidence: Change | None
     note: str = ""
     bounded_by: str = ""
+    paired: bool = False
 
 
 def changes(
@@ -100,6 +101,7 @@ def changes(
                 evidence=shift,
                 note=_note(before, after, metric, shift, verdict),
                 bounded_by=_bounded_by(before, after, metric),
+                paired=_is_paired(before, after),
             )
         )
     return rows
@@ -114,8 +116,27 @@ def _evidence(before: MeasuredCell, after: MeasuredCell, metric: Metric, adaptiv
     if _withheld(before, metric) or _withheld(after, metric):
         return None
     change = absolute_change if metric.points else relative_change
-    sides = before.values[metric.name], after.values[metric.name]
-    return change(*sides, resolution=_resolution(before, after, metric), adaptive=adaptive)
+    return change(
+        *_sides(before, after, metric),
+        resolution=_resolution(before, after, metric),
+        adaptive=adaptive,
+        paired=_is_paired(before, after),
+    )
+
+
+def _is_paired(before: MeasuredCell, after: MeasuredCell) -> bool:
+    return bool(before.by_block and after.by_block)
+
+
+def _sides(
+    before: MeasuredCell, after: MeasuredCell, metric: Metric
+) -> tuple[Sequence[float], Sequence[float]]:
+    """The values that are compared: of pairs those of the blocks that have both, in their order."""
+    if not _is_paired(before, after):
+        return before.values[metric.name], after.values[metric.name]
+    one, other = before.by_block[metric.name], after.by_block[metric.name]
+    both = sorted(one.keys() & other.keys())
+    return [one[block] for block in both], [other[block] for block in both]
 
 
 def _bound(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> Bound:
@@ -188,6 +209,8 @@ def _why_unknown(before: MeasuredCell, after: MeasuredCell, metric: Metric, shif
         if n < 2:
             late = _late(name, side, metric)
             return f"n = {n} in {name}" + (f": {late}" if late else "")
+    if (pairs := len(_sides(before, after, metric)[0])) < 2:
+        return f"blocks with a value of both: {pairs}"
     bounded = _bounded_by(before, after, metric)
     if shift is None:
         return f"withheld: {bounded}" if _bound(before, after, metric) is Bound.WITHHELD else "A is zero"

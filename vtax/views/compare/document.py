@@ -30,8 +30,9 @@ SIDES: tuple[documents.Side, ...] = ("A", "B")
 def comparison_document(compared: Comparison) -> documents.Comparison:
     """Return everything that was compared."""
     return documents.Comparison(
-        a=str(compared.a),
-        b=str(compared.b),
+        a=compared.a,
+        b=compared.b,
+        paired=compared.paired,
         within=compared.within,
         verdicts={VERDICTS[verdict]: count for verdict, count in compared.counts.items()},
         differences=[
@@ -92,5 +93,6 @@ def _undecided(judged: Judged) -> documents.UndecidedRule:
         metric=judged.rule.metric.name,
         reason=judged.reason,
         smallest_change=judged.detectable,
+        more_repetitions=judged.lacking,
         power=POWER,
     )

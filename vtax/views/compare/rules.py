@@ -7,10 +7,12 @@ is none.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from vtax.inputs import InputError
 from vtax.model.metric import Metric
@@ -20,6 +22,8 @@ from vtax.views.compare.changes import CellChange
 from vtax.views.metrics import ALL, Key
 
 PERCENT, POINTS = "%", "pp"
+PASSED_WRONGLY: Final = 0.025
+"""How likely a rule passes whose limit the true change reaches: the interval misses it on that side."""
 
 _RULE = re.compile(
     r"(?P<metric>\w+)\s*(?P<side>[<>])\s*(?P<bound>[+-]?\d{1,6}(\.\d{1,6})?)\s*(?P<unit>%|pp)?", re.ASCII
@@ -63,7 +67,7 @@ class Judged:
 
     `change` is None where nothing of the metric was measured in common. `reason` says why the rule is undecided.
     `detectable` is the smallest change beyond the limit that 80% of such campaigns would find, None where they find
-    none.
+    none. `lacking` is about how many more repetitions of each side, or blocks, would decide; None where none would.
     """
 
     rule: Rule
@@ -73,6 +77,7 @@ class Judged:
     outcome: Outcome
     reason: str = ""
     detectable: float | None = None
+    lacking: int | None = None
 
 
 def parse_rules(text: str) -> tuple[Rule, ...]:
@@ -114,7 +119,8 @@ def judge(
             if outcome is Outcome.UNDECIDED and row.bounded_by:
                 reason = f"{reason}; {row.bounded_by}"
             detectable = _detectable(rule, row.evidence, level) if outcome is Outcome.UNDECIDED else None
-            judged.append(Judged(rule, cell, context, row, outcome, reason, detectable))
+            lacking = _lacking(rule, row, level) if outcome is Outcome.UNDECIDED else None
+            judged.append(Judged(rule, cell, context, row, outcome, reason, detectable, lacking))
     return judged + [
         Judged(rule, one.cell, one.uut_context, None, Outcome.UNDECIDED, one.reason)
         for rule in rules
@@ -144,6 +150,15 @@ def _detectable(rule: Rule, evidence: Change, level: float) -> float | None:
     smallest = evidence.detectable_below if rule.below else evidence.detectable_above
     change = smallest(rule.bound, level)
     return change if change is not None and abs(change) < BEYOND_USE else None
+
+
+def _lacking(rule: Rule, row: CellChange, level: float) -> int | None:
+    """How many more repetitions of each side would show on which side of the limit the change lies."""
+    if row.evidence is None:
+        return None
+    p_value = level if rule.is_beyond(row.evidence.interval.mean) else PASSED_WRONGLY
+    values = row.evidence.lacking(rule.bound, p_value)
+    return values if values is None or row.paired else math.ceil(values / 2)
 
 
 def _rule(text: str) -> Rule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from vtax.model.metric import Metric
@@ -20,10 +20,11 @@ TABLES = ("trials", "flows", "cpu", "environment", "canary", "searches")
 
 @dataclass(frozen=True)
 class Side:
-    """A campaign held against others.
+    """A campaign held against others, or those of its cells that have one level of a factor.
 
-    `identity` is equal for copies of one campaign. `recorded` names every cell with a recorded trial, `measured` holds
-    those with a usable one. `facts` are by condition; `damaged` is what could not be read in full.
+    `level` is that level, as in `platform=raw`; empty for the whole campaign. `identity` is equal for copies of one
+    campaign. `recorded` names every cell with a recorded trial, `measured` holds those with a usable one. `facts` are
+    by condition; `damaged` is what could not be read in full.
     """
 
     directory: Path
@@ -35,6 +36,12 @@ class Side:
     measured: Mapping[Key, MeasuredCell]
     adaptive: bool
     damaged: tuple[str, ...]
+    level: str = field(default="", kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """What a reader knows it by."""
+        return f"{self.directory}: {self.level}" if self.level else str(self.directory)
 
 
 def open_side(directory: Path) -> Side:
@@ -42,8 +49,8 @@ def open_side(directory: Path) -> Side:
     return read_side(COMPARISON.check(Result.open(directory, TABLES)))
 
 
-def read_side(result: Result) -> Side:
-    """Return what is compared of a result that has TABLES."""
+def read_side(result: Result, *, by_block: bool = False) -> Side:
+    """Return what is compared of a result that has TABLES; `by_block` keeps of which block each value is."""
     return Side(
         directory=result.directory,
         identity=_identity(result),
@@ -51,7 +58,7 @@ def read_side(result: Result) -> Side:
         facts={condition: facts_of(result) for condition, facts_of in CONDITIONS.items()},
         programs=programs(result),
         recorded=recorded_names(result),
-        measured=read_measured(result),
+        measured=read_measured(result, by_block=by_block),
         adaptive=bool(result.scenario.get("precision")),
         damaged=(*result.damaged, *result.notes),
     )

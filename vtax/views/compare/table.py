@@ -39,7 +39,8 @@ def change_table(compared: Comparison) -> Table:
     return Table(
         name="changes",
         title="Changes",
-        note="Brackets are 95% intervals, n is repetitions of both; loss in percentage points, all else relative.",
+        note=f"Brackets are 95% intervals, n is {'blocks' if compared.paired else 'repetitions'} of both; "
+        "loss in percentage points, all else relative.",
         columns=COLUMNS,
         sections=tuple(sections),
     )
@@ -109,7 +110,7 @@ def judged_text(judged: Judged) -> str:
     text = f"{change_text(change)}, n = {change.change.n}"
     if judged.outcome is not Outcome.UNDECIDED:
         return text
-    return f"{text}: {judged.reason}; {_seen(judged)}"
+    return "; ".join([f"{text}: {judged.reason}", _seen(judged), *_lacking(judged.lacking, change.paired)])
 
 
 def _seen(judged: Judged) -> str:
@@ -118,6 +119,16 @@ def _seen(judged: Judged) -> str:
         return f"no change would have been detected {power}"
     points = judged.rule.metric.points
     return f"smallest detectable change {power}: {_signed(100 * judged.detectable, points)}"
+
+
+def _lacking(count: int | None, paired: bool) -> list[str]:
+    """How many more would decide, where a number is known."""
+    if count is None:
+        return []
+    what = "block" if paired else "repetition"
+    return [
+        f"about {count:,} more {what}{'s' if count > 1 else ''}{'' if paired else ' of each'} would decide"
+    ]
 
 
 def change_text(change: CellChange) -> str:

@@ -9,8 +9,8 @@ from typing import Annotated
 from vtax.keys.fields import key
 from vtax.model.estimate import Estimate
 from vtax.views.claims.checks.check import Asked, Check, Comparison, Level, comparable, levels_of, place
-from vtax.views.claims.levels import words
 from vtax.views.claims.sample import Sample
+from vtax.views.levels import words
 
 Take = Callable[[Sample, Sample, float], Estimate | None]
 

@@ -13,9 +13,9 @@ from vtax.model import numbers
 from vtax.model.estimate import Estimate
 from vtax.model.numbers import Format
 from vtax.scenario.grid import text
-from vtax.views.claims.levels import matches, words
 from vtax.views.claims.readings import QUANTITIES
-from vtax.views.claims.sample import Levels, Sample
+from vtax.views.claims.sample import Sample
+from vtax.views.levels import Levels, matches, words
 
 Level = PlainScalar
 Options = Annotated[list[PlainScalar], Field(min_length=1)]

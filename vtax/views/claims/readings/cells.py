@@ -6,8 +6,8 @@ from vtax.model.catalogue import Catalogue
 from vtax.model.cell import UNKNOWN_CONTEXT, Cell
 from vtax.model.reading import read_cells
 from vtax.results import Result
-from vtax.views.claims.levels import held, levels
-from vtax.views.claims.sample import Levels, Sample
+from vtax.views.claims.sample import Sample
+from vtax.views.levels import Levels, held, levels
 from vtax.views.provenance import Provenance
 
 

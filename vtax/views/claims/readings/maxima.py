@@ -6,9 +6,9 @@ from vtax.model.frames import MAXIMUM_MBPS
 from vtax.model.reading import read_cells
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
-from vtax.views.claims.levels import held
 from vtax.views.claims.readings.cells import levels_of
 from vtax.views.claims.sample import LargestSample, Sample
+from vtax.views.levels import held
 from vtax.views.provenance import Provenance
 from vtax.views.throughput import maxima
 

@@ -11,7 +11,7 @@ from vtax.model import numbers
 from vtax.model.quantity import Quantity
 from vtax.model.runs import run_levels
 from vtax.results import Result
-from vtax.views.claims.levels import held, levels
+from vtax.views.levels import held, levels
 from vtax.views.claims.sample import RunSample, Sample
 from vtax.views.provenance import Provenance
 from vtax.views.rounds import Runs, read_runs

@@ -7,8 +7,8 @@ from msgspec.structs import asdict
 from vtax.model import numbers
 from vtax.model.quantity import Quantity
 from vtax.results import Result
-from vtax.views.claims.levels import held, levels
 from vtax.views.claims.sample import Sample, StageSample
+from vtax.views.levels import held, levels
 from vtax.views.provenance import Provenance
 from vtax.views.stages import TracedLevels, merged, read_traced, stage_blocks
 

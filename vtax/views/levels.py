@@ -1,4 +1,4 @@
-"""What the cells of a campaign vary in and what is held, as text by name: what claims pick them by."""
+"""What the cells of a campaign vary in and what is held, as text by name: what claims and comparisons pick them by."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TypeAlias
 from vtax.model.levels import Further
 from vtax.results import Result
 from vtax.scenario.grid import text
-from vtax.views.claims.sample import Levels
 
+Levels = Mapping[str, str]
+"""Factors and fixed keys of the testbed by name, `platform` among them, each with its level as text."""
 PlainLevel: TypeAlias = str | int | float | None
 """A level as a table has it, before it is text."""
 
