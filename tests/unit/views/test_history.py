@@ -3,15 +3,20 @@
 import json
 import re
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from scripts.level_changes import by_chance, without_change
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import blocks
 from vtax.cli import main
 from vtax.inputs import InputError
 from vtax.statistics import change_points, proportion_interval
+from vtax.statistics.changepoints import BY_CHANCE, CHANCES, chance_of, table_of
 from vtax.views.history import History, read_history
 from vtax.views.history.page import history_page
 
@@ -54,6 +59,48 @@ def test_series_without_a_change_are_seldom_said_to_have_one() -> None:
         false += found is not None and found.p_value <= 0.05
     least = proportion_interval(false, 60).low
     assert least is not None and least <= 0.05
+
+
+def said(values: list[float]) -> bool:
+    found = change_points(values)
+    return found is not None and found.p_value <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phi", [0.0, 0.3, 0.5, 0.7])
+def test_days_that_are_like_the_day_before_are_no_change(phi: float) -> None:
+    rng = np.random.default_rng(11)
+    false = sum(map(said, without_change(rng, 1_000, 20, phi).tolist()))
+    least = proportion_interval(false, 1_000).low
+    assert least is not None and least <= 0.05
+
+
+@pytest.mark.slow
+def test_a_step_among_such_days_is_found() -> None:
+    """Three standard deviations, in the middle of twenty campaigns with an autocorrelation of 0.3."""
+    found = 0
+    for values in without_change(np.random.default_rng(12), 300, 20, 0.3):
+        values[10:] += 3
+        change = change_points(values.tolist())
+        found += (
+            change is not None and change.p_value <= 0.05 and any(abs(at - 10) <= 2 for at in change.places)
+        )
+    assert found >= 150
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [8, 20, 60])
+def test_the_table_of_what_chance_reaches_is_as_simulated(n: int) -> None:
+    """Where one in five and one in twenty are: what is rarer takes more series than a test has time for."""
+    rare = [CHANCES.index(0.2), CHANCES.index(0.05)]
+    assert by_chance(n, 4_000)[:, rare] == pytest.approx(np.array(BY_CHANCE[n])[:, rare], abs=0.8)
+
+
+@given(st.floats(0, 60), st.floats(0, 60), st.integers(8, 500))
+def test_stronger_evidence_is_never_likelier_by_chance(one: float, other: float, n: int) -> None:
+    for reached in table_of(n):
+        least, most = (chance_of(ratio, reached) for ratio in sorted((one, other)))
+        assert 0 < most <= least <= 1
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +178,15 @@ def test_few_campaigns_are_shown_and_not_asked(directory: Path, tmp_path: Path, 
         make(tmp_path / f"made-{number}", blocks([9.0, 9.1]), created_at=f"2026-01-0{number + 1}T00:00:00")
     assert main(["history", str(tmp_path)]) == 0
     assert "5 series skipped: fewer than 8 campaigns" in " ".join(capsys.readouterr().out.split())
+
+
+def test_copies_of_one_campaign_count_once(tmp_path: Path, capsys: Captured) -> None:
+    for number in range(2):
+        make(tmp_path / f"made-{number}", blocks([9.0, 9.1]), created_at=f"2026-01-0{number + 1}T00:00:00")
+    copytree(tmp_path / "made-0", tmp_path / "once-more")
+    (chapter,) = (history := read_history(tmp_path, 0.05)).chapters
+    assert len(chapter.experiment.campaigns) == 2
+    assert history.unread == [f"{tmp_path / 'once-more'}: the same campaign as {tmp_path / 'made-0'}"]
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ class Chapter:
 
 @dataclass(frozen=True)
 class History:
-    """What the campaigns below a directory tell; `unread` names what could not be read."""
+    """What the campaigns below a directory tell; `unread` names what was not read."""
 
     directory: Path
     within: float

@@ -10,7 +10,7 @@ from vtax.inputs import InputError
 from vtax.model.platform import Platform
 from vtax.results import Result
 from vtax.views.compare.conditions import Facts
-from vtax.views.compare.side import TABLES, Side, read_side
+from vtax.views.compare.side import TABLES, Identity, Side, read_side
 from vtax.views.metrics import METRICS
 from vtax.views.provenance import read_provenance
 from vtax.views.served import Served
@@ -44,15 +44,16 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Found:
-    """What lies below a directory; `unread` names what could not be read, whole or in part, and why."""
+    """What lies below a directory; `unread` names what was not read, whole or in part, and why; so are copies."""
 
     experiments: list[Experiment]
     unread: list[str]
 
 
 def find_campaigns(directory: Path) -> Found:
-    """Read every result below `directory`. InputError where there is none that can be read."""
+    """Read every result below `directory`, copies of one once. InputError where there is none that can be read."""
     grouped: dict[tuple[str, ...], list[Campaign]] = {}
+    originals: dict[Identity, Path] = {}
     unread = []
     for path in sorted(directory.rglob(MANIFEST)):
         try:
@@ -60,6 +61,9 @@ def find_campaigns(directory: Path) -> Found:
             campaign = _campaign(result)
         except InputError as error:
             unread.append(str(error))
+            continue
+        if (original := originals.setdefault(campaign.identity, path.parent)) != path.parent:
+            unread.append(f"{path.parent}: the same campaign as {original}")
             continue
         unread += [f"{path.parent}: {problem}" for problem in result.damaged]
         grouped.setdefault(_experiment(result, campaign), []).append(campaign)
