@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from vtax.documents.show.published import PublishedRounds
-from vtax.model.estimate import Estimate, estimate, mean_estimate
+from vtax.model.estimate import Estimate, estimate, mean_of_known
 from vtax.model.platform import Platform, references
 from vtax.model.published import printed_rows
 from vtax.model.reading import recorded_cells
@@ -20,12 +21,12 @@ from vtax.model.recorded import Recorded
 from vtax.model.runs import RunLevels, run_levels
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
-from vtax.statistics import compare, samples_needed
+from vtax.statistics import Change, relative_change, samples_needed
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 _RUNS = """
-SELECT trial_id, cell, flows.duration_s AS wall_s FROM trials JOIN flows USING (trial_id)
+SELECT trial_id, cell, block, flows.duration_s AS wall_s FROM trials JOIN flows USING (trial_id)
 WHERE verdict <> 'invalid' ORDER BY cell, block, run
 """
 
@@ -35,6 +36,7 @@ class _Run(Struct, frozen=True):
 
     trial_id: int
     cell: str
+    block: int
     wall_s: float
 
 
@@ -43,9 +45,11 @@ class Rounds(Recorded):
     """The rounds of a cell, all its runs together; those that failed have no time, and are later than every other in
     the quantiles, which are None of too few.
 
-    `mean_ns` has its interval over the runs, as have `wall_s`, of a run, and `timed_ratio`, the share of it that was
-    timed (matthews2009, section 4.1). `dispersion` is the standard deviation within a run over that of the reference's
-    runs, the geometric mean of all, and `dispersion_p` the chance of one so far from 1 where they are the same.
+    The runs of a block share a guest and a stretch of time: each block is one value. So `mean_ns` has its interval over
+    the blocks, as have `wall_s`, of a run, and `timed_ratio`, the share of it that was timed (matthews2009, section
+    4.1). `dispersion` is the standard deviation within a run over that of the reference's runs, the geometric mean of
+    the blocks' ratios, and `dispersion_p` the chance of one so far from 1 where they are the same. One block has no
+    interval, and is compared with nothing.
     """
 
     runs: int
@@ -68,16 +72,47 @@ class Rounds(Recorded):
 
 @dataclass(frozen=True, eq=False)
 class Runs(Recorded):
-    """The usable runs of a cell in their order: `ns` of shape (runs, iterations), NaN where a round failed."""
+    """The usable runs of a cell in their order: `ns` of shape (runs, iterations), NaN where a round failed.
+
+    `blocks` are the runs' blocks. Values are by block: the mean of those runs of it that have one.
+    """
 
     ns: NDArray[np.float64]
     wall_s: list[float]
+    blocks: list[int]
 
     @property
-    def deviations_ns(self) -> list[float]:
-        """The standard deviation within each run of two rounds or more that came back."""
-        counted = (~np.isnan(self.ns)).sum(axis=1) > 1
-        return [float(value) for value in np.nanstd(self.ns[counted], axis=1, ddof=1)]
+    def walls_s(self) -> dict[int, float]:
+        """The wall time of a run."""
+        return self._by_block(self.wall_s)
+
+    @property
+    def means_ns(self) -> dict[int, float]:
+        """The mean of a run's rounds that came back."""
+        return self._by_block(float(run.mean()) if len(run) else None for run in self._done)
+
+    @property
+    def deviations_ns(self) -> dict[int, float]:
+        """The standard deviation within a run of two rounds or more that came back."""
+        return self._by_block(float(run.std(ddof=1)) if len(run) > 1 else None for run in self._done)
+
+    @property
+    def timed_ratios(self) -> dict[int, float]:
+        """What the rounds took that came back, as a share of their run, whose wall time has its failed ones as well."""
+        runs = zip(self._done, self.wall_s, strict=True)
+        return self._by_block(float(run.sum()) / 1e9 / wall_s if wall_s else None for run, wall_s in runs)
+
+    @property
+    def _done(self) -> Iterator[NDArray[np.float64]]:
+        """The rounds of each run that came back."""
+        return (run[~np.isnan(run)] for run in self.ns)
+
+    def _by_block(self, values: Iterable[float | None]) -> dict[int, float]:
+        found: dict[int, list[float]] = {}
+        for block, value in zip(self.blocks, values, strict=True):
+            if value is not None:
+                found.setdefault(block, []).append(value)
+        return {block: fmean(known) for block, known in found.items()}
 
 
 def read_runs(result: Result, platforms: tuple[str, ...]) -> list[Runs]:
@@ -97,6 +132,7 @@ def read_runs(result: Result, platforms: tuple[str, ...]) -> list[Runs]:
                 suspect=cell.suspect,
                 ns=_matrix(samples, [row.trial_id for row in own]),
                 wall_s=[row.wall_s for row in own],
+                blocks=[row.block for row in own],
             )
         )
     rank = {name: position for position, name in enumerate(platforms)}
@@ -138,14 +174,8 @@ def _matrix(samples: pa.Table, trials: Sequence[int]) -> NDArray[np.float64]:
 
 def _statistics(runs: Runs, reference: str | None, other: Runs | None) -> Rounds:
     done = np.sort(runs.ns[~np.isnan(runs.ns)])
-    per_run = [run[~np.isnan(run)] for run in runs.ns]
-    means = [float(run.mean()) for run in per_run if len(run)]
     rounds = runs.ns.size
-    own, others = runs.deviations_ns, other.deviations_ns if other else []
-    comparable = min(len(own), len(others)) > 1 and any(others)
-    dispersion = compare(own, others) if comparable else None
-    # A run's wall time has its failed rounds as well: what was timed of it is what its rounds took that came back.
-    timed = [float(run.sum()) / 1e9 / wall for run, wall in zip(per_run, runs.wall_s, strict=True) if wall]
+    dispersion = _dispersion(runs, other) if other else None
     return Rounds(
         key=runs.key,
         platform=runs.platform,
@@ -156,17 +186,32 @@ def _statistics(runs: Runs, reference: str | None, other: Runs | None) -> Rounds
         runs=len(runs.ns),
         rounds=rounds,
         failed_ratio=1 - len(done) / rounds if rounds else None,
-        mean_ns=mean_estimate(means, runs.left_out) if means else None,
+        mean_ns=_mean(runs, runs.means_ns),
         deviation_ns=float(done.std(ddof=1)) if len(done) > 1 else None,
         min_ns=float(done[0]) if len(done) else None,
         max_ns=float(done[-1]) if len(done) else None,
-        wall_s=mean_estimate(runs.wall_s, runs.left_out) if runs.wall_s else None,
-        timed_ratio=mean_estimate(timed, runs.left_out) if timed else None,
+        wall_s=_mean(runs, runs.walls_s),
+        timed_ratio=_mean(runs, runs.timed_ratios),
         reference=reference,
-        dispersion=estimate(dispersion.ratio, runs.left_out) if dispersion else None,
-        dispersion_p=dispersion.p_value if dispersion else None,
+        dispersion=estimate(dispersion.interval, runs.left_out).map(lambda change: 1 + change)
+        if dispersion
+        else None,
+        dispersion_p=min(1.0, 2 * min(dispersion.p_above(0.0), dispersion.p_below(0.0)))
+        if dispersion
+        else None,
         **{f"{name}_ns": _quantile(done, rounds, q) for name, q in QUANTILES.items()},
     )
+
+
+def _mean(runs: Runs, by_block: Mapping[int, float]) -> Estimate | None:
+    return mean_of_known(by_block.values(), runs.left_out)
+
+
+def _dispersion(runs: Runs, other: Runs) -> Change | None:
+    """How the deviation within runs differs from the reference's, block by block; None of fewer than two blocks."""
+    own, reference = runs.deviations_ns, other.deviations_ns
+    both = sorted(own.keys() & reference.keys())
+    return relative_change([reference[block] for block in both], [own[block] for block in both], paired=True)
 
 
 def _quantile(done: NDArray[np.float64], rounds: int, q: float) -> float | None:

@@ -36,8 +36,8 @@ def rounds_table(summary: Summary) -> Table:
         name="rounds",
         title="Rounds",
         note=with_sources(
-            "Mean over the completed rounds of all runs; its interval is over the runs. Quantiles are over all rounds; "
-            "a failed round counts as later than any completed one.",
+            "Mean over the completed rounds of a run; its interval is over the blocks, whose runs share a guest. "
+            "Quantiles are over all rounds; a failed round counts as later than any completed one.",
             [row.source for row in summary.runs.published_rounds],
         ),
         columns=(
@@ -62,7 +62,7 @@ def run_time_table(summary: Summary) -> Table:
         title="Runs: timed share and scatter of rounds",
         note="Timed is the share of a run's wall time spent in rounds: a platform with fast rounds may be slow between "
         "them. Scatter is the standard deviation within a run, relative to the reference's runs. p is the chance of a "
-        "ratio this far from 1 if both scatter alike (Welch's test of the logarithms).",
+        "ratio this far from 1 if both scatter alike, block by block (Student's test of the logarithms).",
         columns=(
             Column("platform"),
             Column("run", "s", numeric=True),

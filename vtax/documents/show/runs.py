@@ -22,7 +22,7 @@ class Rounds(Keyed):
     failed_ratio: Share | None
     """Share of the rounds that failed."""
     mean_ns: Estimate | None
-    """Mean round, with its interval over the runs."""
+    """Mean round, with its interval over the blocks."""
     deviation_ns: float | None
     """Standard deviation of all rounds."""
     min_ns: float | None
@@ -44,7 +44,7 @@ class Rounds(Keyed):
     reference: str | None
     """Platform that it is compared with; null where that was not measured."""
     dispersion: Estimate | None
-    """Standard deviation within a run over that of the reference's runs, geometric mean."""
+    """Standard deviation within a run over that of the reference's runs, geometric mean of the blocks' ratios."""
     dispersion_p: Share | None
     """Chance of one so far from 1 where both are the same."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vtax.model import sample
 from vtax.model.bound import Bound
-from vtax.statistics import Distribution, Interval, absolute_change, relative_change
+from vtax.statistics import Distribution, Interval
 from vtax.views.levels import Levels
 from vtax.views.tax import scatter_of_ratio
 from vtax.views.throughput import Maximum
@@ -53,22 +53,19 @@ class LargestSample(Sample):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RunSample(Sample):
-    """A value of each run; runs follow one another, so that those of two cells are no pairs.
+    """A value of each block of runs.
 
-    `ns` are the rounds, of shape (runs, iterations), NaN where one failed.
+    `ns` are the rounds, of shape (runs, iterations), NaN where one failed, and `blocks` the runs' blocks.
     """
 
     ns: NDArray[np.float64] = field(repr=False)
+    blocks: Sequence[int]
 
-    def _ratio(self, other: sample.Sample, confidence: float) -> Interval | None:
-        sides = list(other.values.values()), list(self.values.values())
-        found = relative_change(*sides, confidence=confidence)
-        return None if found is None else _shifted(found.interval, 1.0)
-
-    def _difference(self, other: sample.Sample, confidence: float) -> Interval | None:
-        sides = list(other.values.values()), list(self.values.values())
-        found = absolute_change(*sides, confidence=confidence)
-        return None if found is None else found.interval
+    @property
+    def by_block(self) -> Iterator[NDArray[np.float64]]:
+        """The rounds of each block's runs."""
+        blocks = np.asarray(self.blocks)
+        return (self.ns[blocks == block] for block in np.unique(blocks))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,8 +89,3 @@ class StageSample(Sample):
             invalid=self.invalid,
             mean=self.mean,
         )
-
-
-def _shifted(found: Interval, by: float) -> Interval:
-    low, high = (None if bound is None else bound + by for bound in (found.low, found.high))
-    return Interval(found.mean + by, low, high, found.n)

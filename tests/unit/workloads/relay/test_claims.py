@@ -15,14 +15,15 @@ HOLDS, FAILS, UNDECIDED = ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.U
 
 @pytest.mark.parametrize(("with_lines", "verdict"), [(6, HOLDS), (0, FAILS), (3, UNDECIDED)])
 def test_an_artifact(with_lines: int, verdict: ClaimVerdict, tmp_path: Path) -> None:
-    """Six groups of five runs, so many of them with a slow round in every twenty."""
+    """Six blocks of five runs, so many of them with a slow round in every twenty."""
     rng = np.random.default_rng(5)
     runs = []
     for run in range(30):
         us = rng.normal(50, 1, 200)
-        if run // 5 < with_lines:
+        block = run // 5
+        if block < with_lines:
             us[::20] += 50
-        runs.append(MadeRun(run, us.tolist(), load="output"))
+        runs.append(MadeRun(run % 5, us.tolist(), load="output", block=block))
     found = judged(make(tmp_path / "r", runs, scenario=of("matthews2009", "null")), "output-brings-lines")[
         "raw"
     ]
@@ -31,15 +32,27 @@ def test_an_artifact(with_lines: int, verdict: ClaimVerdict, tmp_path: Path) -> 
     assert (found.decisive.estimate.value, found.decisive.estimate.n) == (with_lines / 6, 6)
 
 
-def test_runs_are_no_pairs(tmp_path: Path) -> None:
-    """A container with other numbers of runs is compared all the same."""
+def of_blocks(blocks: int, counts: tuple[int, int] = (8, 5)) -> list[MadeRun]:
+    """Rounds that take longer in a container, with other numbers of runs a block than the bare host's."""
     rng = np.random.default_rng(6)
-    runs = [
-        MadeRun(run, rng.normal(mean_us, 1, 20).tolist(), platform=platform)
-        for platform, mean_us, count in (("raw", 50, 8), ("container", 80, 5))
+    return [
+        MadeRun(run, rng.normal(mean_us, 1, 20).tolist(), platform=platform, block=block)
+        for platform, mean_us, count in zip(("raw", "container"), (50, 80), counts, strict=True)
+        for block in range(blocks)
         for run in range(count)
     ]
-    found = judged(make(tmp_path / "r", runs, scenario=of("matthews2009", "relay")), "rounds-take-longer")
+
+
+def test_blocks_are_compared_whatever_runs_they_have(tmp_path: Path) -> None:
+    found = judged(
+        make(tmp_path / "r", of_blocks(4), scenario=of("matthews2009", "relay")), "rounds-take-longer"
+    )
     assert found["container"].verdict is HOLDS
     assert found["container"].decisive is not None
-    assert found["container"].decisive.estimate.n == 13
+    assert found["container"].decisive.estimate.n == 4
+
+
+def test_one_block_decides_nothing(tmp_path: Path) -> None:
+    runs = of_blocks(1, (50, 50))
+    found = judged(make(tmp_path / "r", runs, scenario=of("matthews2009", "relay")), "rounds-take-longer")
+    assert found["container"].verdict is UNDECIDED

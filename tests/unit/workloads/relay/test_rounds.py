@@ -19,19 +19,32 @@ PAPER = {"source": {"paper": "matthews2009", "section": "2"}}
 
 def test_all_runs_of_a_cell_are_taken_together(tmp_path: Path) -> None:
     first, second = [10.0, 20.0, 30.0, None], [40.0, 50.0, 60.0, 70.0]
-    left_out = MadeRun(2, [1e6] * 4, verdict="invalid")
-    result = make(tmp_path, [MadeRun(0, first), MadeRun(1, second), left_out])
+    left_out = MadeRun(0, [1e6] * 4, block=2, verdict="invalid")
+    result = make(tmp_path, [MadeRun(0, first), MadeRun(0, second, block=1), left_out])
     (row,) = summarise(result).runs.rounds
     assert (row.runs, row.rounds, row.failed_ratio, row.left_out) == (2, 8, 0.125, pytest.approx(1 / 3))
     done = np.array([10, 20, 30, 40, 50, 60, 70]) * 1000
     assert row.deviation_ns == pytest.approx(done.std(ddof=1))
     assert (row.min_ns, row.max_ns, row.p50_ns) == (10_000, 70_000, None)
-    # The mean's interval is over the runs' own means, 20 and 55 µs.
+    # The mean's interval is over the blocks' own means, 20 and 55 µs.
     assert row.mean_ns is not None
     assert (row.mean_ns.value, row.mean_ns.n) == (pytest.approx(37_500), 2)
     # 60 µs and 220 µs of a millisecond each were timed.
     assert row.timed_ratio is not None
     assert row.timed_ratio.value == pytest.approx(0.14)
+
+
+def test_the_runs_of_a_block_are_one_value(tmp_path: Path) -> None:
+    """They share a guest and a stretch of time: however many there are, one block has no interval."""
+    runs = [MadeRun(run, [10.0 + run, 20.0 + run]) for run in range(50)]
+    (row,) = summarise(make(tmp_path / "one", runs)).runs.rounds
+    assert row.mean_ns is not None
+    assert (row.runs, row.mean_ns.n, row.mean_ns.low) == (50, 1, None)
+    runs += [MadeRun(run, [12.0 + run, 22.0 + run], block=1) for run in range(10)]
+    (row,) = summarise(make(tmp_path / "two", runs)).runs.rounds
+    assert row.mean_ns is not None and row.wall_s is not None and row.timed_ratio is not None
+    assert (row.mean_ns.value, row.mean_ns.n) == (pytest.approx((39_500 + 21_500) / 2), 2)
+    assert (row.wall_s.n, row.timed_ratio.n) == (2, 2)
 
 
 def test_each_run_is_a_trial_that_was_planned(tmp_path: Path) -> None:
@@ -50,8 +63,11 @@ def test_a_failed_round_is_later_than_every_other(tmp_path: Path) -> None:
 
 def test_scatter_is_compared_with_the_bare_host_s(tmp_path: Path) -> None:
     noise = np.random.default_rng(7).normal(0, 1, (2, 8, 100))
-    runs = [MadeRun(run, (50 + noise[0, run]).tolist()) for run in range(8)]
-    runs += [MadeRun(run, (80 + 6 * noise[1, run]).tolist(), platform="container") for run in range(8)]
+    runs = [MadeRun(0, (50 + noise[0, block]).tolist(), block=block) for block in range(8)]
+    runs += [
+        MadeRun(0, (80 + 6 * noise[1, block]).tolist(), platform="container", block=block)
+        for block in range(8)
+    ]
     native, tenfold = summarise(make(tmp_path, runs)).runs.rounds
     assert (native.reference, native.dispersion) == (None, None)
     assert tenfold.reference == "raw"
@@ -60,6 +76,16 @@ def test_scatter_is_compared_with_the_bare_host_s(tmp_path: Path) -> None:
     assert tenfold.dispersion.low < 6 < tenfold.dispersion.high
     assert tenfold.dispersion_p is not None
     assert tenfold.dispersion_p < 0.001
+
+
+def test_scatter_within_one_block_is_compared_with_nothing(tmp_path: Path) -> None:
+    noise = np.random.default_rng(7).normal(0, 1, (2, 8, 100))
+    runs = [
+        MadeRun(run, (50 + (1 + 5 * at) * noise[at, run]).tolist(), platform=platform)
+        for at, platform in enumerate(("raw", "container"))
+        for run in range(8)
+    ]
+    assert [row.dispersion for row in summarise(make(tmp_path, runs)).runs.rounds] == [None, None]
 
 
 def test_the_paper_s_table_stands_beside_one_hop(tmp_path: Path) -> None:

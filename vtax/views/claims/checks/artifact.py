@@ -23,17 +23,17 @@ DETECTORS: dict[str, Callable[[Series], Finding | NotEnough]] = {
     "moves": look_for_moves,
 }
 RUNS = 5
-"""Runs in a row that are looked at together: as many as the detector of a memory between runs takes."""
+"""Runs that a block has at least: as many as the detector of a memory between runs takes."""
 
 
 class Artifact(Check):
-    """The share of groups of five runs in which the detector finds the artifact.
+    """The share of blocks in whose runs the detector finds the artifact.
 
-    A finding has a p value and no interval; that it comes in one group after another has the binomial one. Where there
-    is no artifact, at most 1% of groups show one.
+    A finding has a p value and no interval; that it comes in one block after another has the binomial one. Where there
+    is no artifact, at most 1% of blocks show one.
     """
 
-    kind: Annotated[Literal["artifact"], key("the share of groups of runs that show an artifact", "artifact")]
+    kind: Annotated[Literal["artifact"], key("the share of blocks of runs that show an artifact", "artifact")]
     of: Annotated[
         Literal["lines", "moves"],
         key(
@@ -50,10 +50,10 @@ class Artifact(Check):
     @property
     def takes(self) -> str:
         """The share, and of what."""
-        return f"share of groups of {RUNS} runs that show {self.of}"
+        return f"share of blocks of {RUNS} runs or more that show {self.of}"
 
     def ask(self, own: Sequence[Sample], samples: Sequence[Sample]) -> Asked:
-        """A share a chosen ring or load; groups that are too short for the detector are none."""
+        """A share a chosen ring or load; blocks that are too short for the detector are none."""
         chosen = self.chosen(own)
         asked = Asked([], self.missing(chosen))
         for sample in chosen:
@@ -63,15 +63,11 @@ class Artifact(Check):
             if shown:
                 asked.comparisons.append(Comparison(where, partial(_share, sample, shown)))
             else:
-                asked.missing.append(unmeasured(f"{RUNS} runs of enough rounds", where))
+                asked.missing.append(unmeasured(f"{RUNS} runs of enough rounds in a block", where))
         return asked
 
     def _shown(self, sample: RunSample) -> list[bool]:
-        groups = len(sample.ns) // RUNS
-        answers = [
-            DETECTORS[self.of](Series.of(sample.ns[group * RUNS : (group + 1) * RUNS]))
-            for group in range(groups)
-        ]
+        answers = [DETECTORS[self.of](Series.of(ns)) for ns in sample.by_block if len(ns) >= RUNS]
         return [answer.p_value <= FALSE_ALARMS for answer in answers if isinstance(answer, Finding)]
 
 
