@@ -32,8 +32,7 @@ def by_chance(n: int, series: int) -> NDArray[np.float64]:
         rng, found = np.random.default_rng(SEED), list[NDArray[np.float64]]()
         step = max(1, ROWS // min(n * n, 1_000))
         for begun in range(0, series, step):
-            seen = evidence(without_change(rng, min(step, series - begun), n, phi))
-            found.append(np.array([seen.steps, seen.stretches]))
+            found.append(evidence(without_change(rng, min(step, series - begun), n, phi)).ratios)
         reached = np.quantile(np.concatenate(found, axis=1), 1 - np.array(CHANCES), axis=1).T
         most = np.maximum(most, reached)
     return most

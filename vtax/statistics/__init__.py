@@ -22,7 +22,7 @@ from vtax.statistics.interval import (
     with_systematic_error,
 )
 from vtax.statistics.many import Difference, Picked, pick_differences
-from vtax.statistics.paired import paired_difference, paired_ratio
+from vtax.statistics.paired import in_pairs, paired_difference, paired_ratio
 from vtax.statistics.power import POWER
 from vtax.statistics.quantiles import quantile_interval
 from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
@@ -51,6 +51,7 @@ __all__ = [
     "discoveries",
     "discovery_level",
     "fair_share",
+    "in_pairs",
     "jain_index",
     "load_cap",
     "mean_interval",

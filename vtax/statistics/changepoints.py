@@ -95,13 +95,13 @@ class ChangePoints:
 
 @dataclass(frozen=True)
 class Evidence:
-    """How much likelier each of many series is with a step, and with a stretch: twice the logarithm of the ratio.
+    """How much likelier each of many series is with a step, and with a stretch.
 
-    `variance` is that of a mean over many values, times their number, where the likelier of both is taken out.
+    `ratios` are twice the logarithms of the likelihoods' ratios, of shape (2, series). `variance` is that of a mean
+    over many values, times their number, where the likelier of both is taken out.
     """
 
-    steps: Values
-    stretches: Values
+    ratios: Values
     variance: Values
 
 
@@ -118,9 +118,7 @@ def change_points(values: Sequence[float]) -> ChangePoints | None:
     found = evidence(scaled[np.newaxis])
     chances = (
         chance_of(float(ratio), by_chance) / share
-        for ratio, by_chance, share in zip(
-            (found.steps[0], found.stretches[0]), table_of(len(series)), SHARES, strict=True
-        )
+        for ratio, by_chance, share in zip(found.ratios[:, 0], table_of(len(series)), SHARES, strict=True)
     )
     p_value = min(1.0, *chances)
     if p_value > CHANCES[2]:
@@ -134,7 +132,10 @@ def change_points(values: Sequence[float]) -> ChangePoints | None:
 
 
 def chance_of(ratio: float, by_chance: Values) -> float:
-    """Return how likely chance reaches that evidence, given what it reaches with the CHANCES."""
+    """Return how likely chance reaches that evidence, given what it reaches with the CHANCES.
+
+    Beyond the rarest of them the logarithm goes on falling as it did before.
+    """
     reached = np.array([0.0, *by_chance])
     logarithms = np.log([1.0, *CHANCES])
     if ratio <= reached[-1]:
@@ -169,7 +170,7 @@ def evidence(rows: Values) -> Evidence:
         likelier = found.min(axis=0) < either.min(axis=0)
         variance = np.where(likelier, left.min(axis=0) / n / (1 - phi) ** 2, variance)
         either = np.minimum(either, found)
-    return Evidence(neither - either[0], neither - either[1], variance)
+    return Evidence(neither - either, variance)
 
 
 @lru_cache(maxsize=64)

@@ -23,7 +23,7 @@ def paired_difference(
     mean: MeanInterval = mean_interval,
 ) -> Interval | None:
     """Return the mean of measured - reference with its interval; None where no block has both."""
-    pairs = _pairs(measured, reference)
+    pairs = in_pairs(measured, reference)
     if not len(pairs):
         return None
     return mean(pairs[:, 0] - pairs[:, 1], confidence)
@@ -45,7 +45,7 @@ def paired_ratio(
     the ratio of the sums, without bounds; None where the reference's sum is zero. ValueError for negative
     values.
     """
-    pairs = _pairs(measured, reference)
+    pairs = in_pairs(measured, reference)
     if (pairs < 0).any():
         raise ValueError(f"a ratio needs values of zero or more: {pairs.tolist()!r}")
     measured_sum, total = pairs.sum(axis=0)
@@ -60,8 +60,8 @@ def paired_ratio(
     return Interval(mean_ratio, low, high, logarithms.n)
 
 
-def _pairs(measured: ByBlock, reference: ByBlock) -> NDArray[np.float64]:
-    """Values of the blocks that both have, in their order: (blocks, 2)."""
+def in_pairs(measured: ByBlock, reference: ByBlock) -> NDArray[np.float64]:
+    """Return the values of the blocks that both have, in their order: (blocks, 2)."""
     sides = measured, reference
     if list(measured) == list(reference):  # as nearly always, and then there is nothing to look up
         return np.stack([np.fromiter(side.values(), float, len(side)) for side in sides], axis=1)[

@@ -21,7 +21,7 @@ from vtax.model.recorded import Recorded
 from vtax.model.runs import RunLevels, run_levels
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
-from vtax.statistics import Change, relative_change, samples_needed
+from vtax.statistics import Change, in_pairs, relative_change, samples_needed
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
@@ -196,9 +196,7 @@ def _statistics(runs: Runs, reference: str | None, other: Runs | None) -> Rounds
         dispersion=estimate(dispersion.interval, runs.left_out).map(lambda change: 1 + change)
         if dispersion
         else None,
-        dispersion_p=min(1.0, 2 * min(dispersion.p_above(0.0), dispersion.p_below(0.0)))
-        if dispersion
-        else None,
+        dispersion_p=dispersion.p_beyond(0.0, 0.0) if dispersion else None,
         **{f"{name}_ns": _quantile(done, rounds, q) for name, q in QUANTILES.items()},
     )
 
@@ -209,9 +207,8 @@ def _mean(runs: Runs, by_block: Mapping[int, float]) -> Estimate | None:
 
 def _dispersion(runs: Runs, other: Runs) -> Change | None:
     """How the deviation within runs differs from the reference's, block by block; None of fewer than two blocks."""
-    own, reference = runs.deviations_ns, other.deviations_ns
-    both = sorted(own.keys() & reference.keys())
-    return relative_change([reference[block] for block in both], [own[block] for block in both], paired=True)
+    own, reference = in_pairs(runs.deviations_ns, other.deviations_ns).T.tolist()
+    return relative_change(reference, own, paired=True)
 
 
 def _quantile(done: NDArray[np.float64], rounds: int, q: float) -> float | None:

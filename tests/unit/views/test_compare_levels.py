@@ -121,12 +121,12 @@ def test_its_document_fits_its_schema(tmp_path: Path, capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("by", "says"),
     [
-        ("frame_bites", "no factor 'frame_bites'"),
-        ("frame_bytes", "it has: platform"),
+        ("frame_bites", '"frame_bites" is no factor of two levels'),
+        ("frame_bytes", "there are: platform"),
         ("platform", "name two, as in --by platform=raw,container"),
         ("platform=raw", "name two"),
         ("platform=raw,raw", "name two"),
-        ("platform=raw,contaner", "container"),
+        ("platform=raw,contaner", '"contaner" is no level of platform; did you mean "container"?'),
         ("platform=raw,qemu", "the emulator's"),
     ],
 )

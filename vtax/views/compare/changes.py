@@ -15,6 +15,7 @@ from vtax.statistics import (
     absolute_change,
     anytime_interval,
     discoveries,
+    in_pairs,
     mean_interval,
     relative_change,
 )
@@ -134,9 +135,8 @@ def _sides(
     """The values that are compared: of pairs those of the blocks that have both, in their order."""
     if not _is_paired(before, after):
         return before.values[metric.name], after.values[metric.name]
-    one, other = before.by_block[metric.name], after.by_block[metric.name]
-    both = sorted(one.keys() & other.keys())
-    return [one[block] for block in both], [other[block] for block in both]
+    one, other = in_pairs(before.by_block[metric.name], after.by_block[metric.name]).T.tolist()
+    return one, other
 
 
 def _bound(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> Bound:

@@ -69,30 +69,23 @@ def _chosen(result: Result, placed: Placed, by: str) -> tuple[str, str, str]:
     varied = _varied(placed.values())
     factor = name.strip() if name.strip() in varied else _column(name.strip())
     if factor not in varied:
-        raise InputError(
-            advised(
-                f"--by: {result.directory} has no factor '{one_line(name)}' of two levels or more",
-                suggestion(name, varied),
-                f"it has: {', '.join(varied) or 'none'}",
-            )
-        )
+        raise _unknown(name, f"no factor of two levels or more in {result.directory}", varied)
     there = _in_order(result, factor, {found[factor] for found in placed.values() if factor in found})
     chosen = [level.strip() for level in wanted.split(",")] if equals else there
     for level in chosen:
         if level not in there:
-            raise InputError(
-                advised(
-                    f"--by: {factor} has no level '{one_line(level)}'",
-                    suggestion(level, there),
-                    f"it has: {', '.join(there)}",
-                )
-            )
+            raise _unknown(level, f"no level of {factor}", there)
     if len(chosen) != 2 or chosen[0] == chosen[1]:
         raise InputError(
             f"--by: a comparison is of two levels, and {factor} has {', '.join(there)}; name two, as in "
             f"--by {factor}={there[0]},{there[1]}"
         )
     return factor, chosen[0], chosen[1]
+
+
+def _unknown(name: str, what: str, there: Sequence[str]) -> InputError:
+    allowed = f"there are: {', '.join(there) or 'none'}"
+    return InputError(advised(f'--by: "{one_line(name)}" is {what}', suggestion(name, there), allowed))
 
 
 def _column(name: str) -> str:
