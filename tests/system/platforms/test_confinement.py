@@ -191,7 +191,9 @@ def test_without_isolation_all_of_this_is_open(runtime: str, plan: GuestPlan) ->
         assert inside(unconfined, "opened('/proc/timer_list', os.O_RDONLY)") == 1
         namespaces = ["in_child(mounted_in_own_namespace)", "cloned(NEWUSER)", "called(272, NEWUSER)"]
         assert inside(unconfined, f"[{', '.join(namespaces)}]") == ["done"] * len(namespaces)
-        calls = ", ".join(f"called({number}, 0, 0, 0, 0, 0)" for number in (248, 250, 425, 101))
+        calls = ", ".join(f"called({number}, 0, 0, 0, 0, 0)" for number in (248, 250, 425))
+        # Zeros would have the runtime trace this program, whose end it then can miss: attach to nobody.
+        calls += ", called(101, 16, 0, 0, 0, 0)"
         assert "EPERM" not in inside(unconfined, f"[{calls}]")  # type: ignore[operator] # a list
         families = "told(libc.socket(40, 1, 0)), told(libc.socket(38, 5, 0))"
         assert "EPERM" not in inside(unconfined, f"[{families}]")  # type: ignore[operator] # a list
