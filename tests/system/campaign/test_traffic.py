@@ -88,3 +88,36 @@ def test_guests_forward_tagged_frames_and_a_kernel_without_vlans_is_refused(
     if platforms == {"uml"}:
         assert "this kernel has no 8021q; needs a kernel with module 8021q" in done.stderr
         assert done.returncode == 3
+
+
+FLOOD = ["--set", "intended_mbps=max", "--set", "flows=100", "--duration", "0.5", "--repetitions", "1"]
+MECHANISMS = ["--set", "workload.mechanism=raw,af_xdp"]
+
+
+def test_floods_of_mixes_flows_and_ipv6_come_as_they_left_by_either_mechanism(
+    scenario: Path, tmp_path: Path
+) -> None:
+    """Held back by the link, whose frames are sent again: none is lost for that, none comes twice or overtakes."""
+    options = [*FLOOD, *MECHANISMS, "--set", "frame_bytes=84,imix", "--set", "ip_version=6"]
+    done = vtax("run", scenario, "--platform", "raw", *options, "--out", tmp_path / "out")
+    found = flows(done, tmp_path / "out")
+    assert {(flow["workload.mechanism"], flow["frame_bytes"]) for flow in found} == {
+        (mechanism, frame_bytes) for mechanism in ("raw", "af_xdp") for frame_bytes in (84, None)
+    }
+    for flow in found:
+        assert flow["mechanism"] == flow["workload.mechanism"]
+        assert flow["frames_sent"] > 1000
+        odd = flow["frames_lost"], flow["frames_duplicated"], flow["frames_reordered"]
+        assert odd == (0, 0, 0), flow
+
+
+def test_tagged_floods_reach_a_guest_by_either_mechanism(scenario: Path, tmp_path: Path) -> None:
+    """The guest's kernel takes the tag off: what it is too slow for it loses, and nothing comes twice."""
+    options = [*FLOOD, *MECHANISMS, "--set", "frame_bytes=imix", "--set", "vlan=7"]
+    done = vtax("run", scenario, "--platform", "uml", *options, "--out", tmp_path / "out")
+    found = flows(done, tmp_path / "out")
+    assert {flow["mechanism"] for flow in found} == {"raw", "af_xdp"}
+    assert Result.open(tmp_path / "out").scenario["workload"]["vlan"] == 7
+    for flow in found:
+        assert flow["frames_received"] > 0
+        assert (flow["frames_duplicated"], flow["frames_reordered"]) == (0, 0), flow
