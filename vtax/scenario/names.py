@@ -56,7 +56,8 @@ class Key:
                 return cls("platform", name)
         near = suggestion(text, ["platform", *SHORT_NAMES, *_DOTTED])
         names = ", ".join(["platform", *SHORT_NAMES, "workload.*, testbed.* and platform.*"])
-        raise ValueError(advised(f'unknown factor "{text}"', near, f"allowed: {names}"))
+        rest = "vtax schema scenario prints all keys" if near else f"allowed: {names}"
+        raise ValueError(advised(f'unknown factor "{text}"', near, rest))
 
     @property
     def column(self) -> str:

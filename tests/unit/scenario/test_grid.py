@@ -133,7 +133,7 @@ def test_repetitions_and_duration() -> None:
         ({"sets": ["frame_bytes=64k"]}, '"64k" is not a whole number of bytes'),
         (
             {"sets": ["frame_size=64"]},
-            '--set frame_size=64: unknown factor "frame_size"; did you mean "frame_bytes"?',
+            '--set frame_size=64: unknown factor "frame_size"; did you mean "frame_bytes"? vtax schema',
         ),
         ({"sets": ["mtu=1e999"]}, "--set mtu=1e999: 1e999 is too large a number"),
         (
