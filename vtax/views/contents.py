@@ -28,19 +28,27 @@ class Listed:
     in_report: bool = True
 
 
+_NOTHING = Table("", "", "", (), ())
+
+
 def _of_chosen_loads(make: Callable[[Summary], Table]) -> Callable[[Summary], Table]:
     """Return what makes the table where the scenario chose the loads: those of a search are no level of anything."""
-    return lambda summary: Table("", "", "", (), ()) if summary.provenance.search else make(summary)
+    return lambda summary: _NOTHING if summary.provenance.search else make(summary)
+
+
+def _where_precise(make: Callable[[Summary], Table]) -> Callable[[Summary], Table]:
+    """Return what makes the table of maxima where it was them that were repeated until their intervals were narrow."""
+    return lambda summary: make(summary) if summary.provenance.precision.get("of") == "maximum" else _NOTHING
 
 
 LISTED = {
     Chapter.NUMBERS: (
         Listed(_of_chosen_loads(tables.throughput_table), in_report=False),
         Listed(_of_chosen_loads(tables.delay_table), in_report=False),
-        Listed(_of_chosen_loads(tables.maximum_table), in_report=False),
-        Listed(_of_chosen_loads(tables.limit_table), on_terminal=False),
-        Listed(lambda summary: tax_tables.tax_of_maximum(summary, emulated=True)),
+        Listed(_of_chosen_loads(tables.limit_table)),
+        Listed(lambda summary: tax_tables.tax_of_capacity(summary, emulated=True)),
         Listed(lambda summary: tax_tables.tax_by_load(summary, emulated=True)),
+        Listed(_where_precise(tables.maximum_table), in_report=False),
         Listed(mode_tables.precision_table),
         Listed(sharing_tables.goodput_table),
         Listed(sharing_tables.scaling_table),
@@ -67,7 +75,8 @@ LISTED = {
     ),
     Chapter.TAX: (
         Listed(mode_tables.search_table),
-        Listed(tax_tables.tax_of_maximum),
+        Listed(tables.capacity_table),
+        Listed(tax_tables.tax_of_capacity),
         Listed(tax_tables.tax_by_load),
         Listed(sharing_tables.efficiency_table),
         Listed(messages_table),

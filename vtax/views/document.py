@@ -98,7 +98,11 @@ def _fields(value: object) -> JsonValue:
     assert dataclasses.is_dataclass(value)  # noqa: S101 - of those only
     if isinstance(value, Setting):
         return {**_plain(asdict(value.levels)), "further": {**dict(value.further)}}
-    found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    found = {
+        field.name: getattr(value, field.name)
+        for field in dataclasses.fields(value)
+        if field.metadata.get("in_document", True)
+    }
     if isinstance(value, CellVerdict):
         del found["dimension"]
         level = {value.dimension.column: value.level} if value.dimension else {}

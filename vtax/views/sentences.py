@@ -14,12 +14,14 @@ from vtax.model.frames import frame_levels
 from vtax.model.levels import Setting
 from vtax.model.platform import Platform
 from vtax.model.sentence import Sentence, bracket, group_of, left_out_words, listed, without_trials
+from vtax.views.capacity import NDR, PDR, Capacity
 from vtax.views.facets.loads import LoadFacet
 from vtax.views.searches import Found
-from vtax.views.tax import LoadCost, MaximumChange
-from vtax.views.throughput import Maximum
+from vtax.views.tax import CapacityChange, LoadCost
 
 Wording = Callable[[str], str]
+
+_WITHIN = f"at no more than {PDR.percent} loss"
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def sentences(platforms: Sequence[Platform], loads: LoadFacet) -> list[Sentence]
 
 def _sentence(platform: Platform, loads: LoadFacet) -> Sentence:
     group = group_of(platform)
-    rows: list[Maximum | Found] = [*loads.maxima, *loads.searches]
+    rows: list[Capacity | Found] = [*loads.capacities, *loads.searches]
     settings = [row.setting for row in rows if row.platform == platform.name]
     if platform.skipped_reason or not settings:
         return without_trials(platform)
@@ -53,8 +55,9 @@ def _sentence(platform: Platform, loads: LoadFacet) -> Sentence:
     if group == "native" and own.changes and own.changes[0].change_percent:
         clauses = [*compared, *_costs(own.costs)]
     else:
-        clauses = [_maximum(own.maxima[0]), *_median_delay(own), *compared]
-    share = max(estimate.left_out for clause in clauses for estimate in clause.estimates)
+        clauses = [_carried(own.capacities), *_median_delay(own), *compared]
+    shares = [estimate.left_out for clause in clauses for estimate in clause.estimates]
+    share = max(shares or [row.left_out for row in own.throughput])
     text = "; ".join(clause.text for clause in clauses)
     return Sentence(platform.name, group, f"{text}; {left_out_words(share)}.")
 
@@ -71,25 +74,29 @@ def _found(row: Found) -> str:
     return f"between {numbers.mbps(row.lower_mbps)} and {numbers.mbps(row.upper_mbps)} Mbit/s {frames} ({searches})"
 
 
-def _change(change: MaximumChange) -> Clause:
-    found, other = change.change_percent, change.reference_maximum
+def _change(change: CapacityChange) -> Clause:
+    found, other = change.change_percent, change.reference_capacity
     frames, reference = _frames(change.setting), change.reference
     if found is None or other is None:
         return Clause(f"cannot be compared with {reference}: {change.problem}")
     if found.is_withheld:
+        carried = [each.received_mbps for each in (change.capacity, other) if each.received_mbps]
+        own, others = map(_with_mbps, carried)
         text = (
-            f"carries at least {_with_mbps(change.maximum.received_mbps)} of {frames} and {reference} at least "
-            f"{_with_mbps(other.received_mbps)}, {change.where}: the throughput cost cannot be measured"
+            f"carries at least {own} of {frames} and {reference} at least {others}, {change.bounded_by}: "
+            "the throughput cost cannot be measured"
         )
     else:
         read = _magnitude(found).bound.words
         text = _by_sign(
             found,
             numbers.percent,
-            none=lambda size: f"{size}% maximum throughput of {frames} against {reference}, not significant",
-            more=lambda size: f"carries {read}{size}% more {frames} at its maximum than {reference}",
-            less=lambda size: f"carries {read}{size}% fewer {frames} at its maximum than {reference}",
-            note=f"; {change.where}" if change.where else "",
+            none=lambda size: (
+                f"{size}% throughput of {frames} against {reference} {_WITHIN}, not significant"
+            ),
+            more=lambda size: f"carries {read}{size}% more {frames} than {reference} {_WITHIN}",
+            less=lambda size: f"carries {read}{size}% fewer {frames} than {reference} {_WITHIN}",
+            note=f"; {change.bounded_by}" if change.bounded_by else "",
         )
     return Clause(text, (found,))
 
@@ -145,12 +152,26 @@ def _by_sign(
     return f"{wording(form(size.value))} {bracket(size, form, note)}"
 
 
-def _maximum(maximum: Maximum) -> Clause:
-    found = maximum.received_mbps
-    where = f", {maximum.limit.at}" if maximum.limit else " at its maximum"
-    amount = f"{found.bound.words}{numbers.mbps(found.value)} Mbit/s of {_frames(maximum.setting)}"
-    text = f"carries {amount}{where}"
-    return Clause(f"{text} {bracket(found, numbers.mbps)}", (found,))
+def _carried(goals: Sequence[Capacity]) -> Clause:
+    """What is carried within the PDR, and whether it is without any loss."""
+    within, lossless = (next(each for each in goals if each.goal == goal.name) for goal in (PDR, NDR))
+    frames, found, less_than = _frames(within.setting), within.received_mbps, within.less_than_mbps
+    if found is None or within.maximum is None:
+        most = "no measured load" if less_than is None else f"less than {numbers.mbps(less_than)} Mbit/s"
+        return Clause(f"carries {most} of {frames} {_WITHIN}")
+    if within.is_bracketed and less_than is not None:
+        amount = f"between {numbers.mbps(found.value)} and {numbers.mbps(less_than)} Mbit/s"
+        return Clause(f"carries {amount} of {frames} {_WITHIN} {bracket(found, numbers.mbps)}", (found,))
+    is_lossless = lossless.maximum is not None and lossless.maximum.cell is within.maximum.cell
+    loss = f"with no loss in {within.frames_sent:,} frames" if is_lossless and within.frames_sent else _WITHIN
+    where = f", {within.limit.at}" if within.limit else ""
+    amount = f"{found.bound.words}{_rate(found.value, within.received_fps)}"
+    return Clause(f"carries {amount} of {frames} {loss}{where} {bracket(found, numbers.mbps)}", (found,))
+
+
+def _rate(mbps: float, fps: Estimate | None) -> str:
+    frames = f" ({numbers.whole(fps.value)} frames/s)" if fps else ""
+    return f"{numbers.mbps(mbps)} Mbit/s{frames}"
 
 
 def _median_delay(own: LoadFacet) -> list[Clause]:

@@ -1,20 +1,22 @@
-"""The tables people read: maxima, throughput, delay, losses; and the heads that tables of all kinds share."""
+"""The tables people read: throughput by load and within goals, delay, losses; and the heads that tables share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from vtax.model import numbers
 from vtax.model.bound import Limit
 from vtax.model.dimensions import load_label
 from vtax.model.estimate import Estimate
-from vtax.model.frames import frame_levels
+from vtax.model.frames import frame_levels, loses_frames
 from vtax.model.levels import Setting
 from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, CPU, SINK, WAITED
 from vtax.model.table import LEFT_OUT, UNKNOWN, Column, Entry, N, Number, Table, count, left_out, sections
 from vtax.model.table import mean_number as mean
 from vtax.model.table import ranged_number as ranged
+from vtax.views.capacity import NDR, PDR, Capacity
 from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.summary import Summary
 from vtax.views.throughput import Maximum, Throughput
@@ -23,6 +25,11 @@ MAXIMUM_OVER_LOADS = "Highest mean across loads, estimate and interval corrected
 WITHOUT_SINK = (
     "Without sink: the most that is left to reach where vtax's sink takes no time of the unit under test."
 )
+_GOALS = (
+    f"{PDR.name}: at most {PDR.percent} of the frames lost, the mean of the repetitions. {NDR.name}: no frame lost in "
+    "any."
+)
+_OVERLOAD = "overload"
 LEGEND = (
     "Brackets and ± are 95% intervals; n counts repetitions; left out is the share of invalid trials. "
     f"≥: a lower bound; a trial lost at most {CARRIED_IN_FULL_LOSS_RATIO:.1%}, its load set by "
@@ -36,6 +43,7 @@ _LOST = "lost"
 _LATE = "source late"
 
 LOAD = Column("load", "Mbit/s")
+FRAME_RATE = Column("received", "frames/s", numeric=True, secondary=True)
 GUESTS = Column("guests")
 REQUEST = Column("request", "byte")
 
@@ -70,9 +78,13 @@ def level_column(summary: Summary) -> Column:
     return Column(dimension.title, dimension.unit) if dimension else Column("")
 
 
-def _amount(estimate: Estimate | None) -> Number:
-    """A bound that is as uncertain as the value beside it."""
-    return Number(UNKNOWN if estimate is None else numbers.amount(estimate, numbers.mbps))
+def _amount(estimate: Estimate | None, form: numbers.Format) -> Number:
+    """What is as uncertain as the value beside it."""
+    return Number(UNKNOWN if estimate is None else numbers.amount(estimate, form))
+
+
+def _frame_rate(fps: Estimate | None) -> Number:
+    return _amount(fps, numbers.whole)
 
 
 def maximum_table(summary: Summary) -> Table:
@@ -86,7 +98,6 @@ def maximum_table(summary: Summary) -> Table:
                 maximum.platform,
                 load_label(maximum.intended_mbps),
                 mean(received, numbers.mbps),
-                _amount(maximum.without_sink_mbps),
                 mean(maximum.loss_ratio, numbers.ratio_as_percent),
                 count(received),
                 share,
@@ -98,7 +109,7 @@ def maximum_table(summary: Summary) -> Table:
                     f"  stream {stream}",
                     "",
                     mean(estimate, numbers.mbps),
-                    *(Number(""),) * 2,
+                    Number(""),
                     count(estimate),
                     share,
                 )
@@ -110,12 +121,11 @@ def maximum_table(summary: Summary) -> Table:
     return Table(
         name="maximum",
         title="Maximum accumulated throughput",
-        note=f"{MAXIMUM_OVER_LOADS} {WITHOUT_SINK}",
+        note=f"{MAXIMUM_OVER_LOADS} Whatever was lost: where much was, the load was an overload.",
         columns=(
             Column("platform"),
             Column("at load", "Mbit/s"),
             Column("received", "Mbit/s", numeric=True),
-            Column("without sink", "Mbit/s", numeric=True),
             Column("loss", "%", numeric=True),
             N,
             LEFT_OUT,
@@ -126,21 +136,91 @@ def maximum_table(summary: Summary) -> Table:
     )
 
 
-def limit_table(summary: Summary) -> Table:
-    """What bounded each maximum, and what shows it: busy CPUs, and the source's waiting for room."""
-    maxima = [found for found in summary.loads.maxima if found.cell.values(WAITED.column)]
+def capacity_table(summary: Summary) -> Table:
+    """Throughput within the loss goals PDR and NDR; one row where both are the same."""
+    rows: dict[tuple[str, Setting, str], list[Capacity]] = {}
+    for found in by_setting(summary.loads.capacities):
+        rows.setdefault((found.platform, found.setting, found.uut_context), []).append(found)
     return Table(
-        name="limits",
-        title="Limits of the maxima",
-        note="At the load of the maximum. Where the platform bounded it, its CPUs are busy, or the source waits for "
-        "room in the next hop's queue. CPU: of all CPUs that host and guests run on, 100 = one CPU. Waiting: share of "
-        "the time, the mean of the streams.",
+        name="capacity",
+        title="Throughput within the loss goals",
+        note=f"{_GOALS} At layer 1, all streams together. Less than: the least load beyond the goal. "
+        f"{MAXIMUM_OVER_LOADS}",
         columns=(
             Column("platform"),
-            Column("at load", "Mbit/s"),
+            Column("goal"),
+            Column("received", "Mbit/s", numeric=True),
+            FRAME_RATE,
+            Column("less than", "Mbit/s", numeric=True),
+            Column("lost", "frames", numeric=True, secondary=True),
+            N,
+            LEFT_OUT,
+            Column("bounded by"),
+        ),
+        sections=sections(
+            [line for goals in rows.values() for line in _merged(goals)],
+            lambda line: heading(summary, line[1]),
+            lambda line: _capacity_row(*line),
+            lambda line: line[1].key,
+        ),
+    )
+
+
+def _merged(goals: Sequence[Capacity]) -> list[tuple[str, Capacity]]:
+    """Goals with what meets them, two in one line where one load is the answer to both."""
+    first, *others = goals
+    if all(replace(other, goal=first.goal, loss_ratio=first.loss_ratio) == first for other in others):
+        return [("both", first)]
+    return [(each.goal, each) for each in goals]
+
+
+def _capacity_row(goals: str, found: Capacity) -> Sequence[Entry]:
+    received, less_than = found.received_mbps, found.less_than_mbps
+    known = found.frames_lost is not None and found.frames_sent is not None
+    lost = f"{found.frames_lost:,} of {found.frames_sent:,}" if known else UNKNOWN
+    return (
+        found.platform,
+        goals,
+        mean(received, numbers.mbps),
+        _frame_rate(found.received_fps),
+        Number(UNKNOWN if less_than is None else numbers.mbps(less_than)),
+        Number(lost),
+        count(received),
+        left_out(received.left_out) if received else Number(UNKNOWN),
+        _what_bounds(found),
+    )
+
+
+def _what_bounds(found: Capacity) -> str:
+    if found.undecided:
+        return found.undecided
+    if found.maximum is None:
+        return "no measured load"
+    if found.is_bracketed and found.limit is Limit.OFFERED:
+        return "the loads measured"
+    return str(found.limit or "the platform")
+
+
+def limit_table(summary: Summary) -> Table:
+    """What bounded each PDR, and what shows it: busy CPUs, and the source's waiting for room."""
+    maxima = [
+        found.maximum
+        for found in summary.loads.capacities
+        if found.goal == PDR.name and found.maximum and found.maximum.cell.values(WAITED.column)
+    ]
+    return Table(
+        name="limits",
+        title="Limits of the throughput",
+        note="At the load that carried most within the PDR. Where the platform bounded it, its CPUs are busy, or the "
+        "source waits for room in the next hop's queue. CPU: of all CPUs that host and guests run on, 100 = one CPU. "
+        f"Waiting: share of the time, the mean of the streams. {WITHOUT_SINK}",
+        columns=(
+            Column("platform"),
+            Column("at load", "Mbit/s", secondary=True),
             Column("host CPU", "%", numeric=True),
-            Column("sink's CPU", "%", numeric=True),
+            Column("sink's CPU", "%", numeric=True, secondary=True),
             Column("source waited", "%", numeric=True),
+            Column("without sink", "Mbit/s", numeric=True),
             N,
             LEFT_OUT,
             Column("bounded by"),
@@ -158,6 +238,7 @@ def _limit_row(maximum: Maximum) -> Sequence[Entry]:
         mean(cell.estimate(CPU), numbers.percent),
         mean(cell.estimate(SINK), numbers.percent),
         mean(waited, numbers.ratio_as_percent),
+        _amount(maximum.without_sink_mbps, numbers.mbps),
         count(waited),
         left_out(cell.left_out),
         str(maximum.limit or "the platform"),
@@ -171,23 +252,26 @@ def throughput_table(summary: Summary) -> Table:
         return (
             found.platform,
             load_label(found.intended_mbps),
-            mean(found.offered_mbps, numbers.mbps),
+            _amount(found.offered_mbps, numbers.mbps),
             mean(found.received_mbps, numbers.mbps),
+            _frame_rate(found.received_fps),
             mean(found.loss_ratio, numbers.ratio_as_percent),
             count(found.received_mbps),
             left_out(found.received_mbps.left_out),
-            ", ".join(found.marks),
+            ", ".join([*found.marks, *([_OVERLOAD] if loses_frames(found.cell) else [])]),
         )
 
     return Table(
         name="throughput",
         title="Throughput by load",
-        note="Sum over the streams; the load is that of one stream.",
+        note=f"Sum over the streams at layer 1; the load is that of one stream. {_OVERLOAD.capitalize()}: more than "
+        f"{CARRIED_IN_FULL_LOSS_RATIO:.1%} lost.",
         columns=(
             Column("platform"),
             LOAD,
             Column("offered", "Mbit/s", numeric=True),
             Column("received", "Mbit/s", numeric=True),
+            FRAME_RATE,
             Column("loss", "%", numeric=True),
             N,
             LEFT_OUT,

@@ -7,13 +7,14 @@ their own group: an emulated CPU's cost is never a hypervisor's. No pair is form
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from vtax.model.bound import bounded_sides
+from vtax.model import numbers
+from vtax.model.bound import Bound, bounded_sides
 from vtax.model.cell import Cell
 from vtax.model.dimensions import load_label
 from vtax.model.estimate import Estimate, estimate
-from vtax.model.frames import is_carried_in_full
+from vtax.model.frames import OFFERED, is_carried_in_full
 from vtax.model.levels import Setting
 from vtax.model.metrics import CPU
 from vtax.model.platform import Platform, references
@@ -24,17 +25,21 @@ from vtax.statistics import (
     ratio_of_maxima,
     with_systematic_error,
 )
+from vtax.statistics.anytime import PACING
 from vtax.statistics.interval import CONFIDENCE
+from vtax.views.capacity import PDR, Capacity
 from vtax.views.delay import Delay
 from vtax.views.throughput import Maximum
 
 
 @dataclass(frozen=True)
-class MaximumChange:
-    """The change of the maximum accumulated throughput against the reference.
+class CapacityChange:
+    """The change of the throughput within a loss goal against the reference's.
 
     `change_percent` is negative where the platform carries less. It is *at most* that where the reference could have
-    carried more, *at least* that where the platform could, and withheld where both could. `problem` says why there is
+    carried more, *at least* that where the platform could, and withheld where both could. Of a side that lies between
+    two loads the higher one bounds it from above, and so the change where that tells more. `bounded_by` is which side
+    is only a bound, and what bounded it, as in `raw at the link's rate`; empty if none is. `problem` says why there is
     no change, or why it is withheld.
     """
 
@@ -42,20 +47,16 @@ class MaximumChange:
     reference: str
     setting: Setting
     emulated: bool
-    maximum: Maximum
-    reference_maximum: Maximum | None
+    capacity: Capacity
+    reference_capacity: Capacity | None
     change_percent: Estimate | None
+    bounded_by: str
     problem: str | None
 
     @property
     def key(self) -> str:
-        """The cell's that was picked for the maximum."""
-        return self.maximum.key
-
-    @property
-    def where(self) -> str:
-        """`raw at the link's rate`: which side is only a lower bound, and what bounded it; empty if none."""
-        return _where(self.maximum, self.reference, self.reference_maximum)
+        """The cell's that was picked for the maximum, or that was beyond the goal."""
+        return self.capacity.key
 
 
 @dataclass(frozen=True)
@@ -78,55 +79,95 @@ class LoadCost:
     carried_in_full: bool
 
 
-def maximum_changes(found: Iterable[Maximum], platforms: Sequence[Platform]) -> list[MaximumChange]:
-    """Every maximum against its reference's in the same setting."""
-    found = list(found)
+def capacity_changes(found: Iterable[Capacity], platforms: Sequence[Platform]) -> list[CapacityChange]:
+    """Every PDR against its reference's in the same setting."""
+    found = [capacity for capacity in found if capacity.goal == PDR.name]
     emulated = {platform.name: platform.emulated for platform in platforms}
     pairs = references(platforms)
     changes = []
-    for maximum in found:
-        reference = pairs.get(maximum.platform)
+    for capacity in found:
+        reference = pairs.get(capacity.platform)
         if reference is None:
             continue
         candidates = [
-            other for other in found if other.platform == reference and other.setting == maximum.setting
+            other for other in found if other.platform == reference and other.setting == capacity.setting
         ]
-        changes.append(_change(maximum, reference, candidates, emulated[maximum.platform]))
+        changes.append(_change(capacity, reference, candidates, emulated[capacity.platform]))
     return changes
 
 
-def _change(maximum: Maximum, reference: str, candidates: list[Maximum], emulated: bool) -> MaximumChange:
-    same = [other for other in candidates if other.uut_context == maximum.uut_context]
-    change: Estimate | None = None
-    problem: str | None = None
-    if same:
-        ratio = ratio_of(maximum, same[0])
-        if ratio:
-            change = ratio.map(lambda each: (each - 1) * 100)
-            problem = _where(maximum, reference, same[0]) if change.is_withheld else None
-        else:
-            problem = f"no block has a usable trial of both {maximum.platform} and {reference}"
+def _change(capacity: Capacity, reference: str, candidates: list[Capacity], emulated: bool) -> CapacityChange:
+    same = next((other for other in candidates if other.uut_context == capacity.uut_context), None)
+    ratio: Estimate | None = None
+    bounded_by, problem = "", None
+    if same is not None:
+        ratio, bounded_by = _ratio(capacity, same)
+        problem = bounded_by if ratio is None or ratio.is_withheld else None
     elif candidates:
         problem = (
-            f"{maximum.platform} ran in the context '{maximum.uut_context}' and {reference} in "
+            f"{capacity.platform} ran in the context '{capacity.uut_context}' and {reference} in "
             f"'{candidates[0].uut_context}': no ratio is formed across the two"
         )
     else:
         problem = f"{reference} has no usable trial here"
-    return MaximumChange(
-        platform=maximum.platform,
+    return CapacityChange(
+        platform=capacity.platform,
         reference=reference,
-        setting=maximum.setting,
+        setting=capacity.setting,
         emulated=emulated,
-        maximum=maximum,
-        reference_maximum=same[0] if same else None,
-        change_percent=change,
+        capacity=capacity,
+        reference_capacity=same,
+        change_percent=ratio.map(lambda each: (each - 1) * 100) if ratio else None,
+        bounded_by=bounded_by,
         problem=problem,
     )
 
 
-def _where(maximum: Maximum, reference: str, other: Maximum | None) -> str:
-    return bounded_sides([(reference, other.limit if other else None), (maximum.platform, maximum.limit)])
+def _ratio(capacity: Capacity, reference: Capacity) -> tuple[Estimate | None, str]:
+    """The ratio, and what bounds it, or why there is none.
+
+    A load that lost too much bounds its side from above: it is taken where it shows that the platform carries less, or
+    more, and in place of a ratio that is withheld or that cannot be formed.
+    """
+    own, other = capacity.maximum, reference.maximum
+    found = ratio_of(own, other) if own and other else None
+    if other and capacity.beyond and (own is None or capacity.is_bracketed):
+        below = _read(_offered(capacity.beyond, other), other, Bound.AT_MOST)
+        if below and below.value < 1 + PACING:
+            return below, _bounds([(reference, other)], capacity)
+    if own and reference.beyond and (found is None or found.is_withheld):
+        above = _read(own, _offered(reference.beyond, own), Bound.AT_LEAST)
+        if above and above.value > 1 - PACING:
+            return above, _bounds([(capacity, own)], reference)
+    if found:
+        return found, _bounds([(reference, other), (capacity, own)])
+    lost = [_lost_more(side) for side in (reference, capacity) if side.maximum is None]
+    pair = f"no block has a usable trial of both {capacity.platform} and {reference.platform}"
+    return None, " and ".join(lost) or pair
+
+
+def _offered(beyond: Cell, like: Maximum) -> Maximum:
+    """A load that was lost too much of, as the maximum that it would have been."""
+    offered = {beyond.key: beyond.by_block(OFFERED.column)}
+    return replace(like, cell=beyond, by_load_mbps=offered, caps_mbps={})
+
+
+def _read(one: Maximum, other: Maximum, bound: Bound) -> Estimate | None:
+    """The ratio of two, read as a bound whatever bounded either."""
+    found = scatter_of_ratio(one, other, CONFIDENCE)
+    return estimate(found, _left_out(one.cell, other.cell)).read_as(bound) if found else None
+
+
+def _bounds(sides: Iterable[tuple[Capacity, Maximum | None]], beyond: Capacity | None = None) -> str:
+    """Which sides are bounds, and by what; of one `beyond` a load what it lost."""
+    limited = bounded_sides([(side.platform, found.limit if found else None) for side, found in sides])
+    return " and ".join(filter(None, [limited, _lost_more(beyond) if beyond else ""]))
+
+
+def _lost_more(side: Capacity) -> str:
+    """What bounds a side from above, in words."""
+    most = "" if side.less_than_mbps is None else f" at {numbers.mbps(side.less_than_mbps)} Mbit/s"
+    return f"{side.platform} lost more{most}"
 
 
 def ratio_of(maximum: Maximum, reference: Maximum) -> Estimate | None:

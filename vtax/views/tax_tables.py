@@ -11,24 +11,25 @@ from vtax.model.platform import EMULATED_LABEL
 from vtax.model.table import LEFT_OUT, UNKNOWN, Column, Entry, N, Number, Table, count, left_out, sections
 from vtax.model.table import mean_number as mean
 from vtax.model.table import ranged_number as ranged
+from vtax.views.capacity import PDR, Capacity
 from vtax.views.summary import Summary
 from vtax.views.tables import LOAD, MAXIMUM_OVER_LOADS
-from vtax.views.tax import LoadCost, MaximumChange
+from vtax.views.tax import CapacityChange, LoadCost
 
 
-def tax_of_maximum(summary: Summary, emulated: bool = False) -> Table:
-    """The change of the maximum against the reference, for one of the two groups."""
+def tax_of_capacity(summary: Summary, emulated: bool = False) -> Table:
+    """The change of the PDR against the reference, for one of the two groups."""
     changes = [change for change in summary.loads.changes if change.emulated is emulated]
     return Table(
-        name="tax-maximum-emulated" if emulated else "tax-maximum",
-        title=f"Maximum throughput against {_reference(changes)}",
+        name="tax-capacity-emulated" if emulated else "tax-capacity",
+        title=f"{PDR.name} against {_reference(changes)}",
         note=(f"{EMULATED_LABEL}. " if emulated else "") + f"Paired within blocks. {MAXIMUM_OVER_LOADS}",
         columns=(
             Column("platform"),
             Column("change", "%", numeric=True),
             N,
             LEFT_OUT,
-            Column("maximum", "Mbit/s", numeric=True),
+            Column("PDR", "Mbit/s", numeric=True),
             Column("reference's", "Mbit/s", numeric=True),
             Column("reads as"),
         ),
@@ -36,22 +37,29 @@ def tax_of_maximum(summary: Summary, emulated: bool = False) -> Table:
     )
 
 
-def _change_row(change: MaximumChange) -> Sequence[Entry]:
-    own, other, found = change.maximum, change.reference_maximum, change.change_percent
+def _change_row(change: CapacityChange) -> Sequence[Entry]:
+    own, other, found = change.capacity, change.reference_capacity, change.change_percent
     return (
         change.platform,
         ranged(found, numbers.signed(numbers.percent)),
         count(found),
-        left_out(found.left_out if found else own.received_mbps.left_out),
-        mean(own.received_mbps, numbers.mbps),
-        mean(other.received_mbps if other else None, numbers.mbps),
+        left_out(found.left_out) if found else Number(UNKNOWN),
+        _received(own),
+        _received(other),
         change.problem or _reading(change),
     )
 
 
-def _reading(change: MaximumChange) -> str:
+def _received(found: Capacity | None) -> Number:
+    """What is carried within the goal; what it is less than where no load was."""
+    if found is None or found.received_mbps:
+        return mean(found.received_mbps if found else None, numbers.mbps)
+    return Number(UNKNOWN if found.less_than_mbps is None else f"<{numbers.mbps(found.less_than_mbps)}")
+
+
+def _reading(change: CapacityChange) -> str:
     found = change.change_percent
-    where = f": {change.where}" if change.where else ""
+    where = f": {change.bounded_by}" if change.bounded_by else ""
     if found is None or not found.has_interval:
         return f"no interval{where}"
     read = found.bound.turned if found.value < 0 else found.bound
@@ -70,7 +78,7 @@ def tax_by_load(summary: Summary, emulated: bool = False) -> Table:
         title=f"Delay and CPU added against {_reference(costs)}",
         note=(f"{EMULATED_LABEL}. " if emulated else "")
         + "Same load, paired within blocks. Delay is the median one-way delay; CPU is the host's total in "
-        "percentage points, 100 = one CPU. Overload: at least one platform lost frames or was offered less.",
+        "percentage points, 100 = one CPU. Not in full: at least one platform lost frames or was offered less.",
         columns=(
             Column("platform"),
             LOAD,
@@ -95,9 +103,9 @@ def _cost_row(cost: LoadCost) -> Sequence[Entry]:
         ranged(cost.added_host_percent, numbers.signed(numbers.percent)),
         count(cost.added_host_percent),
         left_out(known.left_out) if known else Number(UNKNOWN),
-        "" if cost.carried_in_full else "flood" if cost.intended_mbps is None else "overload",
+        "" if cost.carried_in_full else "flood" if cost.intended_mbps is None else "not in full",
     )
 
 
-def _reference(rows: Iterable[MaximumChange | LoadCost]) -> str:
+def _reference(rows: Iterable[CapacityChange | LoadCost]) -> str:
     return next((row.reference for row in rows), "the reference")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -11,6 +11,7 @@ from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate, estimate
 from vtax.model.frames import (
     OFFERED,
+    RECEIVED_FPS,
     frame_levels,
     is_carried_in_full,
     is_generator_limited,
@@ -40,6 +41,7 @@ class Throughput(Recorded):
     uut_context: str
     offered_mbps: Estimate
     received_mbps: Estimate
+    received_fps: Estimate | None
     loss_ratio: Estimate | None
     stream_received_mbps: dict[int, Estimate]
     generator_limited: bool
@@ -118,6 +120,7 @@ def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
                 uut_context=cell.uut_context,
                 offered_mbps=offered,
                 received_mbps=received,
+                received_fps=cell.estimate(RECEIVED_FPS),
                 loss_ratio=cell.estimate(LOSS),
                 stream_received_mbps=_streams(cell, received.bound),
                 generator_limited=is_generator_limited(cell),
@@ -134,14 +137,20 @@ def throughput_by_load(cells: Iterable[Cell]) -> list[Throughput]:
 
 def maxima(cells: Iterable[Cell]) -> list[Maximum]:
     """The maximum of every platform, setting and context that has a usable trial."""
+    return [maximum_of(group) for group in in_groups(cells)]
+
+
+def in_groups(cells: Iterable[Cell]) -> list[list[Cell]]:
+    """The loads of each platform, setting and context, those with a usable trial."""
     groups: dict[tuple[str, Setting, str], list[Cell]] = {}
     for cell in cells:
         if cell.blocks:
             groups.setdefault((cell.platform, cell.setting, cell.uut_context), []).append(cell)
-    return [_maximum(group) for group in groups.values()]
+    return [*groups.values()]
 
 
-def _maximum(cells: list[Cell]) -> Maximum:
+def maximum_of(cells: Sequence[Cell]) -> Maximum:
+    """Return the maximum of one platform over these loads, each with a usable trial."""
     by_load = {cell.key: received_by_block(cell) for cell in cells}
     caps = {
         cell.key: load_cap(cell.level, frame_levels(cell.setting).streams)
@@ -194,7 +203,7 @@ def _ladder(
     return climb({load: list(values.values()) for load, values in by_load.items()}, caps, confidence)
 
 
-def _limit(best: Cell, cells: list[Cell], maximum_mbps: float) -> Limit | None:
+def _limit(best: Cell, cells: Sequence[Cell], maximum_mbps: float) -> Limit | None:
     """What bounded the maximum in the platform's stead; None where the platform showed its own limit in every trial.
 
     A trial at another load that carried more than the maximum, and might have carried yet more, bounds it as well.

@@ -51,9 +51,10 @@ class Made(Trial):
     canary: tuple[Row, ...] = ()
     drops: tuple[tuple[str, float, str], ...] | None = None
     uut_context: str = "own"
+    uut_longest_pause_ns: float | None = None
 
     def columns(self) -> Row:
-        return {"uut_context": self.uut_context}
+        return {"uut_context": self.uut_context, "uut_longest_pause_ns": self.uut_longest_pause_ns}
 
     def rows(self) -> dict[str, list[Row]]:
         streams = range(self.streams)
@@ -139,6 +140,15 @@ class Made(Trial):
 def blocks(values: Sequence[float], **fixed: Any) -> list[Made]:
     """One trial a block with these received rates."""
     return [Made(block=block, received_mbps=value, **fixed) for block, value in enumerate(values)]
+
+
+def held(values: Sequence[float], **fixed: Any) -> list[Made]:
+    """One flood a block that the platform held back to these rates, so that nothing was lost."""
+    fixed = {"intended_mbps": None, "marks": ("backpressured",), **fixed}
+    return [
+        Made(block=block, received_mbps=value, offered_mbps=value, **fixed)
+        for block, value in enumerate(values)
+    ]
 
 
 def _whose(domain: str) -> Row:

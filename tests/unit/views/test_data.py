@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.results.builder import make
-from tests.helpers.results.forwarding import Made, blocks
+from tests.helpers.results.forwarding import Made, blocks, held
 from vtax.model.bound import Bound, Limit
 from vtax.model.estimate import Estimate
 from vtax.model.frames import is_generator_limited
@@ -17,6 +17,7 @@ from vtax.views.tables import delay_table
 
 T_2 = 4.302652729911275  # Student's t, 97.5%, two degrees of freedom
 LIMITED = ("generator-limited",)
+HELD = ("backpressured",)
 
 
 def interval(estimate: Estimate | None) -> tuple[float, float | None, float | None, int]:
@@ -159,10 +160,10 @@ def test_guests_that_died_are_counted_once_and_blame_no_trial(tmp_path: Path) ->
     assert found["The means include suspect trials"] == "1× late."
 
 
-def test_the_change_of_the_maximum_is_paired_within_blocks(tmp_path: Path) -> None:
+def test_the_change_of_the_throughput_is_paired_within_blocks(tmp_path: Path) -> None:
     trials = [
-        *blocks([500, 600, 800], offered_mbps=1000, intended_mbps=1000),
-        *blocks([400, 540, 680], offered_mbps=1000, intended_mbps=1000, platform="container"),
+        *held([500, 600, 800]),
+        *held([400, 540, 680], platform="container"),
     ]
     (change,) = summarise(make(tmp_path / "r", trials)).loads.changes
     logarithms = [math.log(0.8), math.log(0.9), math.log(0.85)]
@@ -188,8 +189,11 @@ def test_the_change_of_the_maximum_is_paired_within_blocks(tmp_path: Path) -> No
 def test_what_the_ceiling_lets_a_change_say(
     tmp_path: Path, raw: float, container: float, bound: Bound
 ) -> None:
-    flood = {"offered_mbps": 900, "intended_mbps": None, "marks": LIMITED}
-    trials = [*blocks([raw, raw], **flood), *blocks([container, container], **flood, platform="container")]
+    trials = [
+        made
+        for platform, rate in (("raw", raw), ("container", container))
+        for made in held([rate, rate], platform=platform, marks=LIMITED if rate == 900 else HELD)
+    ]
     (change,) = summarise(make(tmp_path / "r", trials)).loads.changes
     found = change.change_percent
     assert found is not None
@@ -226,7 +230,7 @@ def test_delay_and_cpu_are_compared_at_the_same_load(tmp_path: Path) -> None:
 
 
 def test_blocks_without_a_partner_are_not_paired(tmp_path: Path) -> None:
-    trials = [*blocks([100, 100, 100]), *blocks([90, 90], platform="container", offered_mbps=100)]
+    trials = [*held([100, 100, 100]), *held([90, 90], platform="container")]
     (change,) = summarise(make(tmp_path / "r", trials)).loads.changes
     assert change.change_percent is not None
     assert change.change_percent.n == 2

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from tests.helpers.results.builder import make
-from tests.helpers.results.forwarding import Made, blocks
+from tests.helpers.results.forwarding import Made, blocks, held
 from vtax.results import Result, ResultWriter
 from vtax.statistics import anytime_interval
 from vtax.views import as_json, show, write_report
@@ -52,11 +52,8 @@ def test_the_maximum_of_an_adaptive_campaign_spans_the_loads_sequences(tmp_path:
         trial
         for platform, share in (("raw", 1.0), ("container", 0.5))
         for load in (50.0, None)
-        for trial in blocks(
-            [share * min(value, load or value) for value in RECEIVED],
-            platform=platform,
-            intended_mbps=load,
-            offered_mbps=120.0,
+        for trial in held(
+            [share * min(value, load or value) for value in RECEIVED], platform=platform, intended_mbps=load
         )
     ]
     settings = {"precision": {**PRECISION, "of": "maximum"}}

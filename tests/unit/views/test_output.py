@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from tests.helpers.results.builder import make
-from tests.helpers.results.forwarding import Made, blocks
+from tests.helpers.results.forwarding import Made, blocks, held
 from tests.helpers.results.synthetic import make_result
 from vtax import views
 from vtax.inputs import InputError
@@ -23,6 +23,7 @@ from vtax.views.figures import draw_figures
 from vtax.views.palette import styles
 from vtax.views.summary import summarise
 
+HELD = ("backpressured",)
 HOSTILE = "</script><img src=x onerror=alert(1)>[red]{{7*7}}"
 
 
@@ -80,28 +81,62 @@ def test_a_row_shows_value_interval_n_and_share_left_out(tmp_path: Path) -> None
     assert re.split(r"\s{2,}", row.strip()) == [
         "raw",
         "100",
-        "100.0 ±0.0",
+        "100.0",
         "90.0 ±24.8",
+        "127,841",
         "10.00 ±24.84",
         "3",
         "25%",
+        "overload",
     ]
 
 
 def test_json_carries_every_estimate_with_interval_n_and_share(synthetic: Result) -> None:
     document = json.loads(json.dumps(views.as_json(synthetic), allow_nan=False))
-    assert {"provenance", "throughput", "maxima", "percentiles", "changes", "costs", "sentences"} <= set(
-        document
-    )
+    assert {
+        "provenance",
+        "throughput",
+        "capacities",
+        "maxima",
+        "percentiles",
+        "changes",
+        "costs",
+        "sentences",
+    } <= set(document)
     first = document["throughput"][0]
     assert set(first["received_mbps"]) == {"value", "low", "high", "n", "left_out", "bound"}
     assert first["setting"] == {"frame_bytes": 64, "streams": 1, "further": {}, "frame_mix": None}
+
+
+@pytest.mark.parametrize(("width", "frame_rate"), [(80, False), (100, True)])
+def test_a_narrow_terminal_leaves_out_what_follows_from_other_columns(
+    width: int, frame_rate: bool, tmp_path: Path
+) -> None:
+    """Frames a second follow from Mbit/s: without them the table stands in columns, not a record a row."""
+    trials = [*held([640.1, 655.5]), *held([340.5, 330.2], platform="container")]
+    text = shown(make(tmp_path / "r", trials), width)
+    throughput = text.partition("Throughput by load")[2].partition("One-way delay")[0]
+    assert ("frames/s" in throughput) is frame_rate
+    assert "-[ 1 ]-" not in text
+
+
+def test_json_says_how_a_change_is_read(tmp_path: Path) -> None:
+    limited = ("generator-limited",)
+    trials = [
+        made
+        for bytes_, raw, container in ((64, HELD, HELD), (500, limited, HELD), (1500, limited, limited))
+        for made in (
+            *held([800, 804], frame_bytes=bytes_, marks=raw),
+            *held([400, 404], frame_bytes=bytes_, marks=container, platform="container"),
+        )
+    ]
+    document = json.loads(json.dumps(views.as_json(make(tmp_path / "r", trials)), allow_nan=False))
     changes = [change["change_percent"] for change in document["changes"]]
-    assert {(change["bound"], change["low"] is None, change["high"] is None) for change in changes} == {
+    assert [(change["bound"], change["low"] is None, change["high"] is None) for change in changes] == [
         ("exact", False, False),
         ("at most", True, False),
         ("withheld", True, True),
-    }
+    ]
     assert all((change["value"] is None) == (change["bound"] == "withheld") for change in changes)
 
 
@@ -314,10 +349,14 @@ def test_a_campaign_without_trials_is_shown_as_such(tmp_path: Path, status: str)
 
 
 def test_half_a_block_is_shown_with_what_there_is(tmp_path: Path) -> None:
-    trials = [Made("raw"), Made("raw", frame_bytes=1500), Made("container", received_mbps=80)]
+    trials = [
+        Made("raw"),
+        Made("raw", frame_bytes=1500),
+        *held([80.0], platform="container", intended_mbps=100.0),
+    ]
     result = make(tmp_path / "r", trials, status="running")
     text = " ".join(shown(result).split())
-    assert "container carries at least 20.0% fewer 64-byte frames at its maximum than raw" in text
+    assert "container carries at least 20.0% fewer 64-byte frames than raw at no more than 0.5% loss" in text
     assert "(n = 1, no interval; raw at the load offered)" in text
     assert "3 cells with n=1" in text
     assert "Campaign is cut short" in views.write_report(result).read_text(encoding="utf-8")

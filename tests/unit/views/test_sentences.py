@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.results.builder import make
-from tests.helpers.results.forwarding import Made, blocks
+from tests.helpers.results.forwarding import Made, blocks, held
 from vtax.model.sentence import Sentence
 from vtax.views.summary import summarise
 
@@ -20,23 +20,23 @@ def say(directory: Path, trials: list[Made], **campaign: Any) -> dict[str, Sente
 
 def test_a_clear_cost_is_said_with_its_interval(tmp_path: Path) -> None:
     trials = [
-        *blocks([800, 810, 820], offered_mbps=1000, intended_mbps=1000),
-        *blocks([400, 404, 411], offered_mbps=1000, intended_mbps=1000, platform="container"),
+        *held([800, 810, 820]),
+        *held([400, 404, 411], platform="container"),
     ]
     text = say(tmp_path, trials)["container"].text
-    assert text.startswith("carries 50.0% fewer 64-byte frames at its maximum than raw (95% interval 49.")
+    assert text.startswith("carries 50.0% fewer 64-byte frames than raw at no more than 0.5% loss (95%")
     assert "n = 3)" in text
     assert text.endswith("no trial left out.")
 
 
 def test_an_interval_around_zero_is_not_significant_and_never_equality(tmp_path: Path) -> None:
     trials = [
-        *blocks([500, 520, 480], offered_mbps=1000, intended_mbps=1000),
-        *blocks([490, 530, 485], offered_mbps=1000, intended_mbps=1000, platform="container"),
+        *held([500, 520, 480]),
+        *held([490, 530, 485], platform="container"),
     ]
     text = say(tmp_path, trials)["container"].text
     assert text.startswith(
-        "+0.3% maximum throughput of 64-byte frames against raw, not significant (95% interval −"
+        "+0.3% throughput of 64-byte frames against raw at no more than 0.5% loss, not significant (95% interval −"
     )
     assert " to +" in text
     assert "fewer" not in text
@@ -66,10 +66,10 @@ def test_two_maxima_at_the_ceiling_hide_the_cost(tmp_path: Path) -> None:
 
 
 def test_a_reference_at_the_ceiling_makes_the_cost_a_lower_bound(tmp_path: Path) -> None:
-    trials = [*blocks([900, 900], **FLOOD), *blocks([450, 451], **FLOOD, platform="container")]
+    trials = [*blocks([900, 900], **FLOOD), *held([450, 451], platform="container")]
     text = say(tmp_path, trials)["container"].text
     assert text.startswith(
-        "carries at least 49.9% fewer 64-byte frames at its maximum than raw (95% interval from 49."
+        "carries at least 49.9% fewer 64-byte frames than raw at no more than 0.5% loss (95% interval from 49."
     )
     assert "n = 2; raw at the generator's ceiling)" in text
 
@@ -103,18 +103,19 @@ def test_two_lower_bounds_are_worded_by_what_bounded_them(
         assert word not in found["container"].text
     reason = {(): "the load offered"}.get(raw, "the link's rate")
     assert found["raw"].text.startswith(
-        f"carries at least 950.0 Mbit/s of 64-byte frames, at {reason} (95% interval from 950.0, n = 3)"
+        "carries at least 950.0 Mbit/s (1,349,432 frames/s) of 64-byte frames with no loss in 30,000 frames, "
+        f"at {reason} (95% interval from 950.0, n = 3)"
     )
 
 
 def test_a_gain_over_a_lower_bound_is_bounded_from_above(tmp_path: Path) -> None:
     trials = [
         *blocks([500, 501, 502], offered_mbps=502, intended_mbps=502),
-        *blocks([800, 801, 802], offered_mbps=1000, intended_mbps=1000, platform="container"),
+        *held([800, 801, 802], platform="container"),
     ]
     text = say(tmp_path, trials)["container"].text
     assert text.startswith(
-        "carries at most 59.9% more 64-byte frames at its maximum than raw (95% interval up to 60.2, n = 3; "
+        "carries at most 59.9% more 64-byte frames than raw at no more than 0.5% loss (95% interval up to 60.2, n = 3; "
         "raw at the load offered)"
     )
 
@@ -154,9 +155,9 @@ def test_without_any_delay_cpu_is_that_of_the_highest_carried_load(tmp_path: Pat
 
 
 def test_one_repetition_has_no_interval(tmp_path: Path) -> None:
-    trials = [*blocks([800], offered_mbps=1000), *blocks([400], offered_mbps=1000, platform="container")]
+    trials = [*held([800]), *held([400], platform="container")]
     text = say(tmp_path, trials)["container"].text
-    assert text.startswith("carries 50.0% fewer 64-byte frames at its maximum than raw (n = 1, no interval)")
+    assert text.startswith("carries 50.0% fewer 64-byte frames than raw at no more than 0.5% loss (n = 1, no")
 
 
 def test_delay_and_cpu_are_those_of_the_highest_load_that_both_carried(tmp_path: Path) -> None:
@@ -179,31 +180,33 @@ def test_delay_and_cpu_are_those_of_the_highest_load_that_both_carried(tmp_path:
 
 def test_what_was_left_out_is_said(tmp_path: Path) -> None:
     trials = [
-        *blocks([800, 800, 800], offered_mbps=1000),
-        *blocks([400, 400, 400], offered_mbps=1000, platform="container"),
-        Made("container", 0, verdict="invalid", reasons=("clock",)),
+        *held([800, 800, 800]),
+        *held([400, 400, 400], platform="container"),
+        Made("container", 0, intended_mbps=None, verdict="invalid", reasons=("clock",)),
     ]
     assert say(tmp_path, trials)["container"].text.endswith("; 14% of these trials left out as invalid.")
 
 
 def test_emulated_platforms_get_absolute_values_and_the_relation_within_their_group(tmp_path: Path) -> None:
     trials = [
-        *blocks([800, 801], offered_mbps=1000),
-        *blocks([50, 51], offered_mbps=100, platform="qemu-virtio", emulated=True),
-        *blocks([25, 25.5], offered_mbps=100, platform="qemu-e1000", emulated=True),
+        *held([800, 801]),
+        *held([50, 51], platform="qemu-virtio", emulated=True),
+        *held([25, 25.5], platform="qemu-e1000", emulated=True),
     ]
     found = say(tmp_path, trials)
     first, second = found["qemu-virtio"], found["qemu-e1000"]
     assert (first.group, second.group) == ("emulated", "emulated")
-    assert first.text.startswith("carries 50.5 Mbit/s of 64-byte frames at its maximum (95% interval")
-    assert second.text.startswith("carries 25.2 Mbit/s of 64-byte frames")
-    assert "carries 50.0% fewer 64-byte frames at its maximum than qemu-virtio" in second.text
+    assert first.text.startswith(
+        "carries 50.5 Mbit/s (71,733 frames/s) of 64-byte frames with no loss in 20,000"
+    )
+    assert second.text.startswith("carries 25.2 Mbit/s (35,866 frames/s) of 64-byte frames")
+    assert "carries 50.0% fewer 64-byte frames than qemu-virtio at no more than 0.5% loss" in second.text
     assert "raw" not in first.text + second.text
 
 
 def test_without_raw_no_cost_is_given(tmp_path: Path) -> None:
-    text = say(tmp_path, blocks([400, 400], offered_mbps=1000, platform="container"))["container"].text
-    assert text.startswith("carries 400.0 Mbit/s of 64-byte frames at its maximum")
+    text = say(tmp_path, held([400, 400], platform="container"))["container"].text
+    assert text.startswith("carries 400.0 Mbit/s (568,182 frames/s) of 64-byte frames with no loss")
     assert "cannot be compared with raw: raw has no usable trial here" in text
 
 

@@ -9,12 +9,13 @@ from vtax.documents.claims import Claim
 from vtax.documents.diagnosis import DiagnosedCells
 from vtax.documents.show.cells import Added, Cell
 from vtax.documents.show.loads import (
+    Capacity,
+    CapacityChange,
     CpuUse,
     DelayPercentile,
     HopLoss,
     LoadCost,
     Maximum,
-    MaximumChange,
     Reached,
     RouterRate,
     SearchGoal,
@@ -39,7 +40,7 @@ from vtax.documents.show.streams import MessageGoodput, Sharing
 class Show(Document):
     """All numbers of a result that tables and figures have."""
 
-    format_version: Literal[3] = 3
+    format_version: Literal[4] = 4
     """Version of the document's form."""
     provenance: Provenance
     """Description and progress of the campaign."""
@@ -47,12 +48,14 @@ class Show(Document):
     """Rows that the repeated paper prints, by table, as their CSV file has them."""
     throughput: list[Throughput]
     """Throughput by load."""
+    capacities: list[Capacity]
+    """Throughput within the loss goals PDR and NDR."""
     maxima: list[Maximum]
-    """Largest throughput over the loads."""
+    """Largest throughput over the loads, whatever was lost."""
     percentiles: list[DelayPercentile]
     """One-way delay by load."""
-    changes: list[MaximumChange]
-    """Maxima against the reference."""
+    changes: list[CapacityChange]
+    """PDR against the reference."""
     costs: list[LoadCost]
     """Added delay and CPU time by load."""
     cpu: list[CpuUse]

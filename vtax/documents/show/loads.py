@@ -17,6 +17,8 @@ class Throughput(AtLoad):
     """Offered load."""
     received_mbps: Estimate
     """Throughput."""
+    received_fps: Estimate | None
+    """The same in frames a second."""
     loss_ratio: Estimate | None
     """Frame loss ratio."""
     stream_received_mbps: dict[str, Estimate]
@@ -79,8 +81,31 @@ class DelayPercentile(AtLoad):
     """Error of the clocks' difference that the interval allows for."""
 
 
-class MaximumChange(Part):
-    """The change of the maximum against the reference."""
+class Capacity(Placed):
+    """The largest throughput over the loads within a loss goal, up to the least load that was not."""
+
+    uut_context: str
+    """Whose thread the unit under test ran in."""
+    goal: str
+    """Name of the goal: PDR or NDR."""
+    loss_ratio: Share
+    """Most that a load may lose."""
+    maximum: Maximum | None
+    """Largest throughput within the goal; null where the least load was beyond it."""
+    received_fps: Estimate | None
+    """The same in frames a second."""
+    less_than_mbps: Mbps | None
+    """Least load beyond the goal, as all streams together offered it; null where there was none."""
+    frames_sent: Count | None
+    """Frames of the trials of the load that carried most within the goal; null where that is not known."""
+    frames_lost: Count | None
+    """Those of them that were lost."""
+    undecided: str | None
+    """Reason why the losses at the next load are no bound: the machine paused; null where they are the platform's."""
+
+
+class CapacityChange(Part):
+    """The change of the partial drop rate against the reference."""
 
     platform: str
     """Platform preset."""
@@ -90,12 +115,14 @@ class MaximumChange(Part):
     """Levels that the table holds fixed."""
     emulated: bool
     """True where the platform's CPU is emulated."""
-    maximum: Maximum
-    """The platform's maximum."""
-    reference_maximum: Maximum | None
+    capacity: Capacity
+    """The platform's PDR."""
+    reference_capacity: Capacity | None
     """The reference's; null where there is none."""
     change_percent: Estimate | None
     """Change in percent, negative where the platform carries less."""
+    bounded_by: str
+    """Sides that are bounds, and what bounded them; empty where none is."""
     problem: str | None
     """Reason why there is no change, or why it is withheld."""
 

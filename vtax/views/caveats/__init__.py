@@ -48,7 +48,7 @@ def caveats(
         *limits.limit_unknown(loads.throughput),
         *limits.link_full(streams.goodput),
         *limits.far_end_busy(streams.goodput),
-        *limits.highest_load_carried(loads.maxima),
+        *limits.highest_load_carried(loads.capacities),
         *limits.traced(tracing.traced),
         *([] if provenance.search else trials.few_repetitions(rates)),
         *campaign.adaptive(provenance),

@@ -8,12 +8,13 @@ from vtax.model import numbers
 from vtax.model.bound import Bound, Limit
 from vtax.model.marks import LIMIT_UNKNOWN, LINK_LIMITED
 from vtax.model.streams import LINK_FULL
+from vtax.views.capacity import PDR, Capacity
 from vtax.views.caveats.caveat import Caveat, cells_text
 from vtax.views.goodput import Goodput
 from vtax.views.stages import TracedCell
-from vtax.views.throughput import Maximum, Throughput
+from vtax.views.throughput import Throughput
 
-_CARRIED = "A maximum is a lower bound where the platform carried this load in full: marked ≥"
+_CARRIED = "A throughput is a lower bound where the platform carried this load in full: marked ≥"
 
 
 def generator_limited(throughput: Sequence[Throughput]) -> list[Caveat]:
@@ -84,16 +85,18 @@ def far_end_busy(streamed: Sequence[Goodput]) -> list[Caveat]:
     ]
 
 
-def highest_load_carried(found: Sequence[Maximum]) -> list[Caveat]:
-    """Maxima at a load that was carried in full."""
-    carried = [maximum for maximum in found if maximum.limit is Limit.OFFERED]
+def highest_load_carried(found: Sequence[Capacity]) -> list[Caveat]:
+    """Throughput within the PDR at a load that was carried in full."""
+    carried = [
+        each for each in found if each.goal == PDR.name and each.limit is Limit.OFFERED and not each.beyond
+    ]
     if not carried:
         return []
     return [
         Caveat(
-            f"{len(carried)} maxim{'um' if len(carried) == 1 else 'a'} {Limit.OFFERED.at}",
-            "The platform carried the offered load in full and might carry more: marked ≥. A higher load, or one "
-            "between this and the next, would show its limit.",
+            f"{len(carried)} PDR{'' if len(carried) == 1 else 's'} {Limit.OFFERED.at}",
+            "The platform carried the greatest load in full and might carry more: marked ≥. A higher load would show "
+            "its limit.",
         )
     ]
 

@@ -10,17 +10,28 @@ from vtax.documents.show.published import PublishedRate
 from vtax.model.cell import Cell
 from vtax.model.levels import Setting
 from vtax.results import Result
+from vtax.views.capacity import Capacity, capacities
 from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
 from vtax.views.losses import Loss, losses
 from vtax.views.provenance import Provenance
 from vtax.views.routers import RouterRate, published_rates, router_rates
 from vtax.views.searches import Found, read_searches
-from vtax.views.tax import LoadCost, MaximumChange, load_costs, maximum_changes
+from vtax.views.tax import CapacityChange, LoadCost, capacity_changes, load_costs
 from vtax.views.throughput import Maximum, Throughput, maxima, throughput_by_load
 
 Row = TypeVar(
-    "Row", Throughput, Maximum, DelayPercentile, MaximumChange, LoadCost, CpuUse, Loss, Found, RouterRate
+    "Row",
+    Throughput,
+    Capacity,
+    Maximum,
+    DelayPercentile,
+    CapacityChange,
+    LoadCost,
+    CpuUse,
+    Loss,
+    Found,
+    RouterRate,
 )
 
 
@@ -29,9 +40,10 @@ class LoadFacet:
     """Lists follow the order platform, setting, load; they are empty for kinds without loads of frames."""
 
     throughput: list[Throughput] = field(default_factory=list)
+    capacities: list[Capacity] = field(default_factory=list)
     maxima: list[Maximum] = field(default_factory=list)
     percentiles: list[DelayPercentile] = field(default_factory=list)
-    changes: list[MaximumChange] = field(default_factory=list)
+    changes: list[CapacityChange] = field(default_factory=list)
     costs: list[LoadCost] = field(default_factory=list)
     cpu: list[CpuUse] = field(default_factory=list)
     ledger: list[CpuUse] = field(default_factory=list)
@@ -48,6 +60,7 @@ class LoadFacet:
 
         return LoadFacet(
             throughput=own(self.throughput),
+            capacities=own(self.capacities),
             maxima=own(self.maxima),
             percentiles=own(self.percentiles),
             changes=own(self.changes),
@@ -65,13 +78,14 @@ def read_loads(result: Result, provenance: Provenance, cells: Sequence[Cell]) ->
     """Return everything about loads that the cells show, in their order."""
     # Loads that a search chose for what it saw have no maximum, and none in common with another platform's.
     compared = [] if provenance.search else list(cells)
-    found, delays = maxima(compared), read_delays(result, cells)
+    found, delays = capacities(compared), read_delays(result, cells)
     routers = router_rates(result, cells)
     return LoadFacet(
         throughput=throughput_by_load(cells),
-        maxima=found,
+        capacities=found,
+        maxima=maxima(compared),
         percentiles=delay_percentiles(delays),
-        changes=maximum_changes(found, provenance.platforms),
+        changes=capacity_changes(found, provenance.platforms),
         costs=load_costs(compared, delays, provenance.platforms),
         cpu=cpu_use(result, cells),
         ledger=cpu_ledger(result, cells),

@@ -6,7 +6,7 @@ from vtax.model import numbers
 from vtax.model.catalogue import Catalogue, Facet
 from vtax.model.cell import Cell
 from vtax.model.diagnosed import FRAMES
-from vtax.model.frames import MAXIMUM_MBPS, OFFERED, READING, load_limits
+from vtax.model.frames import MAXIMUM_MBPS, OFFERED, READING, RECEIVED_FPS, load_limits
 from vtax.model.metric import Metric
 from vtax.model.metrics import CPU, LATENCY_P50, LATENCY_P99, LOSS, SINK, THROUGHPUT, WAITED
 from vtax.model.quantity import Quantity
@@ -34,7 +34,7 @@ CATALOGUE = Catalogue(
     kind="forwarding",
     reading=READING,
     metrics=(THROUGHPUT, LOSS, LATENCY_P50, LATENCY_P99, CPU),
-    shown=(OFFERED, THROUGHPUT, LOSS, CPU, SINK, WAITED),
+    shown=(OFFERED, THROUGHPUT, RECEIVED_FPS, LOSS, CPU, SINK, WAITED),
     facet=Facet.LOADS,
     diagnosed=FRAMES,
     claimed=(
