@@ -43,7 +43,7 @@ _LOST = "lost"
 _LATE = "source late"
 
 LOAD = Column("load", "Mbit/s")
-FRAME_RATE = Column("received", "frames/s", numeric=True, secondary=True)
+FRAME_RATE = Column("frames", "1/s", numeric=True, secondary=True)
 GUESTS = Column("guests")
 REQUEST = Column("request", "byte")
 

@@ -141,9 +141,10 @@ def _ratio(capacity: Capacity, reference: Capacity) -> tuple[Estimate | None, st
             return above, _bounds([(capacity, own)], reference)
     if found:
         return found, _bounds([(reference, other), (capacity, own)])
-    lost = [_lost_more(side) for side in (reference, capacity) if side.maximum is None]
-    pair = f"no block has a usable trial of both {capacity.platform} and {reference.platform}"
-    return None, " and ".join(lost) or pair
+    if own is None and other is None:
+        return None, "both lost more at the least load"
+    lost = next((_lost_more(side) for side in (reference, capacity) if side.maximum is None), None)
+    return None, lost or f"no block has a usable trial of both {capacity.platform} and {reference.platform}"
 
 
 def _offered(beyond: Cell, like: Maximum) -> Maximum:
