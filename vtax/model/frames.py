@@ -17,7 +17,7 @@ from vtax.model.marks import (
     UPLINK_LIMITED,
     marked,
 )
-from vtax.model.metric import Better, Metric, Relation
+from vtax.model.metric import Better, Metric
 from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, LOSS, THROUGHPUT
 from vtax.model.quantity import Quantity
 
@@ -40,21 +40,6 @@ RECEIVED_FPS = Metric(
     is_bounded=True,
 )
 """Frames that all streams together received a second."""
-_FRAMES_SENT, _FRAMES_LOST = (
-    Metric(name=name, column=name, sql=f"sum({name})", unit="frames", better=better, form=numbers.whole)
-    for name, better in (("frames_sent", Better.HIGHER), ("frames_lost", Better.LOWER))
-)
-_PAUSES = "(SELECT * FROM trials UNION ALL BY NAME SELECT NULL::DOUBLE AS longest_pause_ns WHERE false)"
-"""Trials of results from before sources watched their own pauses have no column of these."""
-_PAUSE = Metric(
-    name="longest_pause",
-    column="pause_ns",
-    sql="max(greatest(longest_pause_ns, uut_longest_pause_ns))",
-    unit="µs",
-    better=Better.LOWER,
-    form=numbers.microseconds,
-    relation=Relation("paused", _PAUSES),
-)
 
 LIMITS = (None, *Limit)
 """A limit's number in a query is its place here; the largest of a block's trials counts."""
@@ -85,12 +70,6 @@ CASE WHEN {marked(GENERATOR_LIMITED)} THEN {_number(Limit.GENERATOR)}
 """The number of what kept a trial's source from offering more, in SQL."""
 OWN_LIMITS = Aside("limits", f"max({OWN_LIMIT})", needs=(LOSS,))
 LOAD_LIMITS = Aside("load_limits", f"max({LOAD_LIMIT})")
-BEFORE_UPLINK = Aside("before_uplink", f"max(CASE WHEN {marked(UPLINK_LIMITED)} THEN 1 ELSE 0 END)")
-"""1 where frames were lost before an uplink that streams share, in place of the platform's."""
-SENT = Aside("sent", "sum(frames_sent)::DOUBLE", needs=(_FRAMES_SENT,))
-LOST = Aside("lost", "sum(frames_lost)::DOUBLE", needs=(_FRAMES_LOST,))
-LONGEST_PAUSE = Aside("longest_pause", "max(pause_ns)", needs=(_PAUSE,))
-"""The longest that a source or a CPU of the unit under test was away, ns; null where neither was watched."""
 
 
 class FrameLevels(Levels, frozen=True):
@@ -158,9 +137,16 @@ def loses_frames(cell: Cell) -> bool:
 
 
 def loses_more(cell: Cell, ratio: float) -> bool:
-    """Whether the platform lost more than this in the mean of the repetitions; an uplink's losses are not its own."""
-    before_uplink = cell.by_block(BEFORE_UPLINK.column)
-    own = [loss for block, loss in cell.by_block(LOSS.column).items() if not before_uplink.get(block)]
+    """Whether the platform lost more than this in the mean of the repetitions.
+
+    Where much was lost and the throughput is a bound all the same, it was lost before an uplink that streams share.
+    """
+    limits = _by_block(cell, own_limits(cell))
+    own = [
+        loss
+        for block, loss in cell.by_block(LOSS.column).items()
+        if loss <= CARRIED_IN_FULL_LOSS_RATIO or block not in limits
+    ]
     return bool(own) and sum(own) / len(own) > ratio
 
 
@@ -183,7 +169,7 @@ MAXIMUM_MBPS = Quantity("maximum_mbps", THROUGHPUT.unit, THROUGHPUT.form)
 READING = Reading(
     FrameLevels,
     LOAD,
-    asides=(OWN_LIMITS, LOAD_LIMITS, BEFORE_UPLINK, SENT, LOST, LONGEST_PAUSE),
+    asides=(OWN_LIMITS, LOAD_LIMITS),
     limits=throughput_limits,
     parts=Parts("stream", THROUGHPUT),
 )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from msgspec import Struct
+
 from vtax.model.bound import Limit
-from vtax.model.cell import Aside, Cell
+from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate
-from vtax.model.frames import LONGEST_PAUSE, LOST, OFFERED, RECEIVED_FPS, SENT, frame_levels, loses_more
+from vtax.model.frames import OFFERED, RECEIVED_FPS, loses_more
 from vtax.model.levels import Setting
+from vtax.model.metric import VICTIM
 from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, LOSS, THROUGHPUT
+from vtax.model.reading import USABLE
+from vtax.results import Result
 from vtax.views.throughput import Maximum, in_groups, maximum_of
 
 RING_FRAMES = 256
@@ -82,25 +87,69 @@ class Capacity:
         return self.beyond is not None and self.limit is not None
 
 
-def capacities(cells: Iterable[Cell]) -> list[Capacity]:
+class CellFrames(Struct, frozen=True):
+    """Frames of a cell's usable trials, and how many of those that lost some did so by the machine's pauses.
+
+    Of these the machine paused for longer than a ring takes to fill, and no more was lost than a stream offers
+    meanwhile. `pause_ns` is the longest pause of a trial that lost frames, None where none was watched.
+    """
+
+    cell: str
+    uut_context: str
+    sent: int | None
+    lost: int | None
+    lossy: int
+    by_pauses: int
+    pause_ns: float | None
+
+    @property
+    def undecided(self) -> str | None:
+        """Why the losses may be the machine's; None where some may not."""
+        if self.by_pauses < self.lossy or self.pause_ns is None:
+            return None
+        return f"the machine paused for up to {self.pause_ns / 1e6:.1f} ms, and {RING_FRAMES} frames wait in a queue"
+
+
+Key = tuple[str, str]
+"""A cell and the context in which it forwarded."""
+
+# Trials of results from before sources watched their own pauses have no column of these.
+_FRAMES = f"""
+WITH {USABLE}, victim AS (
+    SELECT trial_id, sum(frames_sent) AS sent, sum(frames_lost) AS lost, max(offered_fps) AS fps
+    FROM {VICTIM.rows} GROUP BY trial_id
+), paused AS (
+    SELECT trial_id, greatest(longest_pause_ns, uut_longest_pause_ns) AS pause_ns
+    FROM (SELECT * FROM trials UNION ALL BY NAME SELECT NULL::DOUBLE AS longest_pause_ns WHERE false)
+), trial AS (
+    SELECT cell, uut_context, sent, lost, pause_ns, pause_ns / 1e9 * fps AS meanwhile
+    FROM usable JOIN victim USING (trial_id) JOIN paused USING (trial_id)
+)
+SELECT cell, uut_context, sum(sent)::BIGINT AS sent, sum(lost)::BIGINT AS lost, count(*) FILTER (lost > 0) AS lossy,
+       count(*) FILTER (lost > 0 AND meanwhile > {RING_FRAMES} AND lost <= meanwhile) AS by_pauses,
+       max(pause_ns) FILTER (lost > 0) AS pause_ns
+FROM trial GROUP BY ALL
+"""  # noqa: S608, made of constants
+
+
+def read_frames(result: Result) -> dict[Key, CellFrames]:
+    """Return the frames of every cell with a usable trial."""
+    return {(row.cell, row.uut_context): row for row in result.read(_FRAMES, CellFrames)}
+
+
+def capacities(cells: Iterable[Cell], frames: Mapping[Key, CellFrames]) -> list[Capacity]:
     """Return the PDR and the NDR of every platform, setting and context that has a usable trial."""
     found = []
     for group in in_groups(cell for cell in cells if cell.values(LOSS.column)):
-        partial = _partial(group)
-        found += [partial, _lossless(group, partial)]
+        within, beyond = _walk(group, PDR)
+        lossless, lossy = _walk(group, NDR)
+        undecided = None
+        # A load whose losses the machine's pauses explain bounds no NDR; what is beyond the PDR does.
+        if lossy and lossy is not beyond and (own := frames.get(_key(lossy))) and own.undecided:
+            lossy, undecided = beyond, own.undecided
+        found.append(_capacity(PDR, group[0], within, beyond, frames))
+        found.append(_capacity(NDR, group[0], lossless, lossy, frames, undecided))
     return found
-
-
-def _partial(cells: Sequence[Cell]) -> Capacity:
-    within, beyond = _walk(cells, PDR)
-    return _capacity(PDR, cells[0], within, beyond)
-
-
-def _lossless(cells: Sequence[Cell], partial: Capacity) -> Capacity:
-    """A load whose losses the machine's pauses explain is no bound; what is beyond the PDR bounds the NDR too."""
-    within, beyond = _walk(cells, NDR)
-    undecided = _paused(beyond) if beyond and beyond is not partial.beyond else None
-    return _capacity(NDR, cells[0], within, partial.beyond if undecided else beyond, undecided)
 
 
 def _walk(cells: Sequence[Cell], goal: Goal) -> tuple[list[Cell], Cell | None]:
@@ -114,9 +163,15 @@ def _walk(cells: Sequence[Cell], goal: Goal) -> tuple[list[Cell], Cell | None]:
 
 
 def _capacity(
-    goal: Goal, place: Cell, within: Sequence[Cell], beyond: Cell | None, undecided: str | None = None
+    goal: Goal,
+    place: Cell,
+    within: Sequence[Cell],
+    beyond: Cell | None,
+    frames: Mapping[Key, CellFrames],
+    undecided: str | None = None,
 ) -> Capacity:
     maximum = maximum_of(within) if within else None
+    own = frames.get(_key(maximum.cell)) if maximum else None
     # A source that was held back at a higher load may have offered less than was carried at a lower one.
     if beyond and maximum and _offered(beyond) <= maximum.received_mbps.value:
         beyond = None
@@ -129,8 +184,8 @@ def _capacity(
         maximum=maximum,
         received_fps=_fps(maximum) if maximum else None,
         less_than_mbps=_offered(beyond) if beyond else None,
-        frames_sent=_total(maximum, SENT),
-        frames_lost=_total(maximum, LOST),
+        frames_sent=own.sent if own else None,
+        frames_lost=own.lost if own else None,
         undecided=undecided,
         beyond=beyond,
     )
@@ -149,26 +204,5 @@ def _offered(cell: Cell) -> float:
     return fmean(cell.values(OFFERED.column))
 
 
-def _total(maximum: Maximum | None, frames: Aside) -> int | None:
-    known = maximum.cell.values(frames.column) if maximum else ()
-    return round(sum(known)) if known else None
-
-
-def _paused(cell: Cell) -> str | None:
-    """Why the losses may be the machine's: in each repetition it paused for longer than a ring takes to fill.
-
-    And no more was lost than one stream offers meanwhile.
-    """
-    columns = (LOST.column, SENT.column, RECEIVED_FPS.column, LONGEST_PAUSE.column)
-    by_block = [cell.by_block(column) for column in columns]
-    streams, longest_ns = frame_levels(cell.setting).streams, 0.0
-    for block in cell.blocks:
-        lost, sent, fps, pause_ns = (values.get(block, 0.0) for values in by_block)
-        if not lost:
-            continue
-        received = sent - lost
-        came_meanwhile = pause_ns / 1e9 * fps * (sent / received if received else 0.0) / streams
-        if came_meanwhile <= RING_FRAMES or lost > came_meanwhile:
-            return None
-        longest_ns = max(longest_ns, pause_ns)
-    return f"the machine paused for up to {longest_ns / 1e6:.1f} ms, and {RING_FRAMES} frames wait in a queue"
+def _key(cell: Cell) -> Key:
+    return cell.key, cell.uut_context

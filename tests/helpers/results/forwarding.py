@@ -74,6 +74,7 @@ class Made(Trial):
             "role": "victim",
             "offered_mbps": self.offered_mbps,
             "received_mbps": self.received_mbps,
+            "offered_fps": fps(self.offered_mbps, self.frame_bytes),
             "received_fps": fps(self.received_mbps, self.frame_bytes),
             "frames_sent": FRAMES_SENT,
             "frames_received": FRAMES_SENT - lost,

@@ -10,7 +10,7 @@ from vtax.documents.show.published import PublishedRate
 from vtax.model.cell import Cell
 from vtax.model.levels import Setting
 from vtax.results import Result
-from vtax.views.capacity import Capacity, capacities
+from vtax.views.capacity import Capacity, capacities, read_frames
 from vtax.views.cpu import CpuUse, cpu_ledger, cpu_use
 from vtax.views.delay import DelayPercentile, delay_percentiles, read_delays
 from vtax.views.losses import Loss, losses
@@ -78,7 +78,7 @@ def read_loads(result: Result, provenance: Provenance, cells: Sequence[Cell]) ->
     """Return everything about loads that the cells show, in their order."""
     # Loads that a search chose for what it saw have no maximum, and none in common with another platform's.
     compared = [] if provenance.search else list(cells)
-    found, delays = capacities(compared), read_delays(result, cells)
+    found, delays = capacities(compared, read_frames(result)), read_delays(result, cells)
     routers = router_rates(result, cells)
     return LoadFacet(
         throughput=throughput_by_load(cells),
