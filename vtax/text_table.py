@@ -32,10 +32,6 @@ class TextTable:
         """Print it in at most `width` columns of the terminal; the lines of a record are the terminal's to wrap."""
         self._visible()._print(console, width)
 
-    def fits(self, width: int) -> bool:
-        """Whether it stands in columns at this width, rather than in records."""
-        return self._visible()._widths(width) is not None
-
     def _visible(self) -> "TextTable":
         """Return it with the escapes that it is printed with, which take room."""
         sections = [

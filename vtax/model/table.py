@@ -27,15 +27,11 @@ Entry = str | Number
 
 @dataclass(frozen=True)
 class Column:
-    """A column's head. `numeric` columns hold a Number and are aligned at the right.
-
-    What is `secondary` follows from other columns or stands in the sentences: a narrow terminal may do without.
-    """
+    """A column's head. `numeric` columns hold a Number and are aligned at the right."""
 
     title: str
     unit: str = ""
     numeric: bool = False
-    secondary: bool = False
 
 
 N = Column("n", numeric=True)
@@ -100,22 +96,6 @@ class Table:
                     True,
                 )
                 for section in sections
-            ),
-        )
-
-    @property
-    def without_secondary(self) -> Table | None:
-        """The same without its last secondary column; None where there is none."""
-        found = [place for place, column in enumerate(self.columns) if column.secondary]
-        if not found:
-            return None
-        kept = [place for place in range(len(self.columns)) if place != found[-1]]
-        return replace(
-            self,
-            columns=tuple(self.columns[place] for place in kept),
-            sections=tuple(
-                replace(section, rows=tuple(tuple(row[place] for place in kept) for row in section.rows))
-                for section in self.sections
             ),
         )
 

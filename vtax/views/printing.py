@@ -28,10 +28,7 @@ class Page:
 
 
 def print_table(table: Table, page: Page, rows_at_most: float = ROWS_AT_MOST) -> None:
-    """A table in the page's width; one without rows leaves nothing, one with too many its head.
-
-    Secondary columns give way before rows become records.
-    """
+    """A table in the page's width; one without rows leaves nothing, one with too many its head."""
     if not table.size:
         return
     page.line()
@@ -43,18 +40,10 @@ def print_table(table: Table, page: Page, rows_at_most: float = ROWS_AT_MOST) ->
             f"{table.size} rows, too many to print: see the report, `vtax show --json` or `vtax sql`.", "dim"
         )
         return
-    shown = _text_table(table)
-    while not shown.fits(page.width) and (narrower := table.without_secondary):
-        table = narrower
-        shown = _text_table(table)
-    shown.print(page.console, page.width)
-
-
-def _text_table(table: Table) -> TextTable:
     heads = [f"{column.title}\n{column.unit}" if column.unit else column.title for column in table.columns]
     lines = iter(_aligned(table))
     sections = [(section.title, [next(lines) for _ in section.rows]) for section in table.sections]
-    return TextTable(heads, [column.numeric for column in table.columns], sections)
+    TextTable(heads, [column.numeric for column in table.columns], sections).print(page.console, page.width)
 
 
 def _aligned(table: Table) -> list[list[str]]:

@@ -12,7 +12,7 @@ from vtax.model.dimensions import load_label
 from vtax.model.estimate import Estimate
 from vtax.model.frames import frame_levels, loses_frames
 from vtax.model.levels import Setting
-from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, CPU, SINK, WAITED
+from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, CPU, WAITED
 from vtax.model.table import LEFT_OUT, UNKNOWN, Column, Entry, N, Number, Table, count, left_out, sections
 from vtax.model.table import mean_number as mean
 from vtax.model.table import ranged_number as ranged
@@ -43,7 +43,6 @@ _LOST = "lost"
 _LATE = "source late"
 
 LOAD = Column("load", "Mbit/s")
-FRAME_RATE = Column("frames", "1/s", numeric=True, secondary=True)
 GUESTS = Column("guests")
 REQUEST = Column("request", "byte")
 
@@ -81,10 +80,6 @@ def level_column(summary: Summary) -> Column:
 def _amount(estimate: Estimate | None, form: numbers.Format) -> Number:
     """What is as uncertain as the value beside it."""
     return Number(UNKNOWN if estimate is None else numbers.amount(estimate, form))
-
-
-def _frame_rate(fps: Estimate | None) -> Number:
-    return _amount(fps, numbers.whole)
 
 
 def maximum_table(summary: Summary) -> Table:
@@ -150,9 +145,8 @@ def capacity_table(summary: Summary) -> Table:
             Column("platform"),
             Column("goal"),
             Column("received", "Mbit/s", numeric=True),
-            FRAME_RATE,
+            Column("frames", "1/s", numeric=True),
             Column("less than", "Mbit/s", numeric=True),
-            Column("lost", "frames", numeric=True, secondary=True),
             N,
             LEFT_OUT,
             Column("bounded by"),
@@ -176,15 +170,12 @@ def _merged(goals: Sequence[Capacity]) -> list[tuple[str, Capacity]]:
 
 def _capacity_row(goals: str, found: Capacity) -> Sequence[Entry]:
     received, less_than = found.received_mbps, found.less_than_mbps
-    known = found.frames_lost is not None and found.frames_sent is not None
-    lost = f"{found.frames_lost:,} of {found.frames_sent:,}" if known else UNKNOWN
     return (
         found.platform,
         goals,
         mean(received, numbers.mbps),
-        _frame_rate(found.received_fps),
+        _amount(found.received_fps, numbers.whole),
         Number(UNKNOWN if less_than is None else numbers.mbps(less_than)),
-        Number(lost),
         count(received),
         left_out(received.left_out) if received else Number(UNKNOWN),
         _what_bounds(found),
@@ -216,9 +207,7 @@ def limit_table(summary: Summary) -> Table:
         f"Waiting: share of the time, the mean of the streams. {WITHOUT_SINK}",
         columns=(
             Column("platform"),
-            Column("at load", "Mbit/s", secondary=True),
             Column("host CPU", "%", numeric=True),
-            Column("sink's CPU", "%", numeric=True, secondary=True),
             Column("source waited", "%", numeric=True),
             Column("without sink", "Mbit/s", numeric=True),
             N,
@@ -234,9 +223,7 @@ def _limit_row(maximum: Maximum) -> Sequence[Entry]:
     waited = cell.estimate(WAITED)
     return (
         maximum.platform,
-        load_label(maximum.intended_mbps),
         mean(cell.estimate(CPU), numbers.percent),
-        mean(cell.estimate(SINK), numbers.percent),
         mean(waited, numbers.ratio_as_percent),
         _amount(maximum.without_sink_mbps, numbers.mbps),
         count(waited),
@@ -252,9 +239,8 @@ def throughput_table(summary: Summary) -> Table:
         return (
             found.platform,
             load_label(found.intended_mbps),
-            _amount(found.offered_mbps, numbers.mbps),
+            mean(found.offered_mbps, numbers.mbps),
             mean(found.received_mbps, numbers.mbps),
-            _frame_rate(found.received_fps),
             mean(found.loss_ratio, numbers.ratio_as_percent),
             count(found.received_mbps),
             left_out(found.received_mbps.left_out),
@@ -271,7 +257,6 @@ def throughput_table(summary: Summary) -> Table:
             LOAD,
             Column("offered", "Mbit/s", numeric=True),
             Column("received", "Mbit/s", numeric=True),
-            FRAME_RATE,
             Column("loss", "%", numeric=True),
             N,
             LEFT_OUT,

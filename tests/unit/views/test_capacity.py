@@ -114,12 +114,12 @@ def test_what_a_platform_held_back_is_its_own_and_no_bound(tmp_path: Path) -> No
         "252.0",
         "357,955",
         "–",
-        "0 of 20,000",
         "2",
         "0%",
         "the platform",
     ]
     assert ndr.maximum is not None and ndr.maximum.received_mbps == pdr.received_mbps
+    assert (ndr.frames_lost, ndr.frames_sent) == (0, 20_000)
 
 
 def test_a_flood_that_lost_most_is_an_overload_and_no_headline(tmp_path: Path) -> None:

@@ -81,9 +81,8 @@ def test_a_row_shows_value_interval_n_and_share_left_out(tmp_path: Path) -> None
     assert re.split(r"\s{2,}", row.strip()) == [
         "raw",
         "100",
-        "100.0",
+        "100.0 ±0.0",
         "90.0 ±24.8",
-        "127,841",
         "10.00 ±24.84",
         "3",
         "25%",
@@ -108,16 +107,12 @@ def test_json_carries_every_estimate_with_interval_n_and_share(synthetic: Result
     assert first["setting"] == {"frame_bytes": 64, "streams": 1, "further": {}, "frame_mix": None}
 
 
-@pytest.mark.parametrize(("width", "frame_rate"), [(75, False), (80, True)])
-def test_a_narrow_terminal_leaves_out_what_follows_from_other_columns(
-    width: int, frame_rate: bool, tmp_path: Path
-) -> None:
-    """Frames a second follow from Mbit/s: without them the table stands in columns, not a record a row."""
+def test_tables_of_forwarding_stand_in_columns_on_a_terminal_of_eighty(tmp_path: Path) -> None:
+    """A record a row cannot be compared down a column."""
     trials = [*held([640.1, 655.5]), *held([340.5, 330.2], platform="container")]
-    text = shown(make(tmp_path / "r", trials), width)
-    throughput = text.partition("Throughput by load")[2].partition("One-way delay")[0]
-    assert ("920,170" in throughput) is frame_rate
-    assert "-[ 1 ]-" not in throughput
+    text = shown(make(tmp_path / "r", trials), 80)
+    assert "Throughput within the loss goals" in text
+    assert "-[ 1 ]-" not in text
 
 
 def test_json_says_how_a_change_is_read(tmp_path: Path) -> None:
