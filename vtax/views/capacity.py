@@ -17,6 +17,7 @@ from vtax.model.metric import VICTIM
 from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, LOSS, THROUGHPUT
 from vtax.model.reading import USABLE
 from vtax.results import Result
+from vtax.views.metrics import Key
 from vtax.views.throughput import Maximum, in_groups, maximum_of
 
 RING_FRAMES = 256
@@ -49,7 +50,7 @@ class Capacity:
     `maximum` is None where no load was within the goal; `received_fps` is the same in frames a second. `frames_sent`
     and `frames_lost` are those of the load that carried most, all repetitions, None where that is not known.
     `less_than_mbps` is what all streams offered at the load `beyond`, the least that lost more; None where there was
-    none. `undecided` says why losses at the next load say nothing of the platform: then it is no bound.
+    none. `undecided` is why the losses at the next load may be the machine's, so that it is no bound.
     """
 
     platform: str
@@ -88,10 +89,11 @@ class Capacity:
 
 
 class CellFrames(Struct, frozen=True):
-    """Frames of a cell's usable trials, and how many of those that lost some did so by the machine's pauses.
+    """Frames of a cell's usable trials.
 
-    Of these the machine paused for longer than a ring takes to fill, and no more was lost than a stream offers
-    meanwhile. `pause_ns` is the longest pause of a trial that lost frames, None where none was watched.
+    Of `lossy` trials, which lost some, `by_pauses` are those in which the machine paused for longer than a ring takes
+    to fill, and that lost no more than a stream offers meanwhile. `pause_ns` is the longest pause of a lossy trial,
+    None where none was watched.
     """
 
     cell: str
@@ -109,9 +111,6 @@ class CellFrames(Struct, frozen=True):
             return None
         return f"the machine paused for up to {self.pause_ns / 1e6:.1f} ms, and {RING_FRAMES} frames wait in a queue"
 
-
-Key = tuple[str, str]
-"""A cell and the context in which it forwarded."""
 
 # Trials of results from before sources watched their own pauses have no column of these.
 _FRAMES = f"""

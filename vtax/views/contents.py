@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from vtax.model.catalogue import Chapter
 from vtax.model.table import Table
-from vtax.views import cpu_tables, mode_tables, sharing_tables, tables, tax_tables, verdict_tables
+from vtax.views import (
+    capacity_tables,
+    cpu_tables,
+    mode_tables,
+    sharing_tables,
+    tables,
+    tax_tables,
+    verdict_tables,
+)
 from vtax.views.cell_tables import added_tables, cell_tables
 from vtax.views.interference_tables import interference_table, matrix_table, neighbours_table
 from vtax.views.machine_tables import machines_table
@@ -45,7 +53,7 @@ LISTED = {
     Chapter.NUMBERS: (
         Listed(_of_chosen_loads(tables.throughput_table), in_report=False),
         Listed(_of_chosen_loads(tables.delay_table), in_report=False),
-        Listed(_of_chosen_loads(tables.limit_table)),
+        Listed(_of_chosen_loads(capacity_tables.limit_table)),
         Listed(lambda summary: tax_tables.tax_of_capacity(summary, emulated=True)),
         Listed(lambda summary: tax_tables.tax_by_load(summary, emulated=True)),
         Listed(_where_precise(tables.maximum_table), in_report=False),
@@ -75,7 +83,7 @@ LISTED = {
     ),
     Chapter.TAX: (
         Listed(mode_tables.search_table),
-        Listed(tables.capacity_table),
+        Listed(capacity_tables.capacity_table),
         Listed(tax_tables.tax_of_capacity),
         Listed(tax_tables.tax_by_load),
         Listed(sharing_tables.efficiency_table),

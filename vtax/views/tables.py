@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from vtax.model import numbers
 from vtax.model.bound import Limit
 from vtax.model.dimensions import load_label
-from vtax.model.estimate import Estimate
 from vtax.model.frames import frame_levels, loses_frames
 from vtax.model.levels import Setting
-from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, CPU, WAITED
+from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO
 from vtax.model.table import LEFT_OUT, UNKNOWN, Column, Entry, N, Number, Table, count, left_out, sections
 from vtax.model.table import mean_number as mean
 from vtax.model.table import ranged_number as ranged
-from vtax.views.capacity import NDR, PDR, Capacity
 from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.summary import Summary
 from vtax.views.throughput import Maximum, Throughput
 
 MAXIMUM_OVER_LOADS = "Highest mean across loads, estimate and interval corrected for selection."
-WITHOUT_SINK = (
-    "Without sink: the most that is left to reach where vtax's sink takes no time of the unit under test."
-)
-_GOALS = (
-    f"{PDR.name}: at most {PDR.percent} of the frames lost, the mean of the repetitions. {NDR.name}: no frame lost in "
-    "any."
-)
 _OVERLOAD = "overload"
 LEGEND = (
     "Brackets and ± are 95% intervals; n counts repetitions; left out is the share of invalid trials. "
@@ -77,11 +67,6 @@ def level_column(summary: Summary) -> Column:
     return Column(dimension.title, dimension.unit) if dimension else Column("")
 
 
-def _amount(estimate: Estimate | None, form: numbers.Format) -> Number:
-    """What is as uncertain as the value beside it."""
-    return Number(UNKNOWN if estimate is None else numbers.amount(estimate, form))
-
-
 def maximum_table(summary: Summary) -> Table:
     """Maximum accumulated throughput with that of each stream beneath it."""
 
@@ -128,107 +113,6 @@ def maximum_table(summary: Summary) -> Table:
         sections=sections(
             lines, lambda row: heading(summary, row[0]), lambda row: row[1], lambda row: row[0].key
         ),
-    )
-
-
-def capacity_table(summary: Summary) -> Table:
-    """Throughput within the loss goals PDR and NDR; one row where both are the same."""
-    rows: dict[tuple[str, Setting, str], list[Capacity]] = {}
-    for found in by_setting(summary.loads.capacities):
-        rows.setdefault((found.platform, found.setting, found.uut_context), []).append(found)
-    return Table(
-        name="capacity",
-        title="Throughput within the loss goals",
-        note=f"{_GOALS} At layer 1, all streams together. Less than: the least load beyond the goal. "
-        f"{MAXIMUM_OVER_LOADS}",
-        columns=(
-            Column("platform"),
-            Column("goal"),
-            Column("received", "Mbit/s", numeric=True),
-            Column("frames", "1/s", numeric=True),
-            Column("less than", "Mbit/s", numeric=True),
-            N,
-            LEFT_OUT,
-            Column("bounded by"),
-        ),
-        sections=sections(
-            [line for goals in rows.values() for line in _merged(goals)],
-            lambda line: heading(summary, line[1]),
-            lambda line: _capacity_row(*line),
-            lambda line: line[1].key,
-        ),
-    )
-
-
-def _merged(goals: Sequence[Capacity]) -> list[tuple[str, Capacity]]:
-    """Goals with what meets them, two in one line where one load is the answer to both."""
-    first, *others = goals
-    if all(replace(other, goal=first.goal, loss_ratio=first.loss_ratio) == first for other in others):
-        return [("both", first)]
-    return [(each.goal, each) for each in goals]
-
-
-def _capacity_row(goals: str, found: Capacity) -> Sequence[Entry]:
-    received, less_than = found.received_mbps, found.less_than_mbps
-    return (
-        found.platform,
-        goals,
-        mean(received, numbers.mbps),
-        _amount(found.received_fps, numbers.whole),
-        Number(UNKNOWN if less_than is None else numbers.mbps(less_than)),
-        count(received),
-        left_out(received.left_out) if received else Number(UNKNOWN),
-        _what_bounds(found),
-    )
-
-
-def _what_bounds(found: Capacity) -> str:
-    if found.undecided:
-        return found.undecided
-    if found.maximum is None:
-        return "no measured load"
-    if found.is_bracketed and found.limit is Limit.OFFERED:
-        return "the loads measured"
-    return str(found.limit or "the platform")
-
-
-def limit_table(summary: Summary) -> Table:
-    """What bounded each PDR, and what shows it: busy CPUs, and the source's waiting for room."""
-    maxima = [
-        found.maximum
-        for found in summary.loads.capacities
-        if found.goal == PDR.name and found.maximum and found.maximum.cell.values(WAITED.column)
-    ]
-    return Table(
-        name="limits",
-        title="Limits of the throughput",
-        note="At the load that carried most within the PDR. Where the platform bounded it, its CPUs are busy, or the "
-        "source waits for room in the next hop's queue. CPU: of all CPUs that host and guests run on, 100 = one CPU. "
-        f"Waiting: share of the time, the mean of the streams. {WITHOUT_SINK}",
-        columns=(
-            Column("platform"),
-            Column("host CPU", "%", numeric=True),
-            Column("source waited", "%", numeric=True),
-            Column("without sink", "Mbit/s", numeric=True),
-            N,
-            LEFT_OUT,
-            Column("bounded by"),
-        ),
-        sections=sections(by_setting(maxima), lambda maximum: heading(summary, maximum), _limit_row),
-    )
-
-
-def _limit_row(maximum: Maximum) -> Sequence[Entry]:
-    cell = maximum.cell
-    waited = cell.estimate(WAITED)
-    return (
-        maximum.platform,
-        mean(cell.estimate(CPU), numbers.percent),
-        mean(waited, numbers.ratio_as_percent),
-        _amount(maximum.without_sink_mbps, numbers.mbps),
-        count(waited),
-        left_out(cell.left_out),
-        str(maximum.limit or "the platform"),
     )
 
 

@@ -148,7 +148,7 @@ def _ratio(capacity: Capacity, reference: Capacity) -> tuple[Estimate | None, st
 
 
 def _offered(beyond: Cell, like: Maximum) -> Maximum:
-    """A load that was lost too much of, as the maximum that it would have been."""
+    """A load of which too much was lost, as the maximum that it would have been."""
     offered = {beyond.key: beyond.by_block(OFFERED.column)}
     return replace(like, cell=beyond, by_load_mbps=offered, caps_mbps={})
 
@@ -160,7 +160,7 @@ def _read(one: Maximum, other: Maximum, bound: Bound) -> Estimate | None:
 
 
 def _bounds(sides: Iterable[tuple[Capacity, Maximum | None]], beyond: Capacity | None = None) -> str:
-    """Which sides are bounds, and by what; of one `beyond` a load what it lost."""
+    """Which sides are bounds, and by what, and at which load the side `beyond` one lost more."""
     limited = bounded_sides([(side.platform, found.limit if found else None) for side, found in sides])
     return " and ".join(filter(None, [limited, _lost_more(beyond) if beyond else ""]))
 

@@ -18,9 +18,10 @@ from vtax.model.frames import LIMITS, READING, FrameLevels
 from vtax.model.levels import Setting
 from vtax.model.table import text_of
 from vtax.views.capacity import NDR, PDR, RING_FRAMES, Capacity, capacities
+from vtax.views.capacity_tables import capacity_table
 from vtax.views.contents import report_tables
 from vtax.views.summary import Summary, summarise
-from vtax.views.tables import capacity_table, throughput_table
+from vtax.views.tables import throughput_table
 from vtax.views.tax_tables import tax_of_capacity
 
 FRAME = 1 / FRAMES_SENT

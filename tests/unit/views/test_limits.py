@@ -7,9 +7,9 @@ from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import Made
 from vtax.model.catalogue import Chapter
 from vtax.model.table import Entry, Number
+from vtax.views.capacity_tables import limit_table
 from vtax.views.contents import report_tables
 from vtax.views.summary import summarise
-from vtax.views.tables import limit_table
 
 
 def rows_of(directory: Path, **made: Any) -> list[tuple[Entry, ...]]:

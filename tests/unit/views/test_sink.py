@@ -9,8 +9,8 @@ from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import Made
 from vtax.model.bound import Bound
 from vtax.model.metrics import CPU
+from vtax.views.capacity_tables import limit_table
 from vtax.views.summary import Summary, summarise
-from vtax.views.tables import limit_table
 from vtax.views.throughput import Maximum
 
 ELSEWHERE = ({"host": "sink", "domain": "sink", "component": "calibrated elsewhere", "percent": 20.0},)
