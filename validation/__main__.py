@@ -11,7 +11,17 @@ from validation.parts import are_known, facts, prepared
 from validation.section import Section
 from validation.speeds import Speeds
 
-PARTS = ("known_tax", "native", "slowed", "agreement", "undisturbed", "simulated", "anytime", "artifacts")
+PARTS = (
+    "known_tax",
+    "native",
+    "slowed",
+    "agreement",
+    "undisturbed",
+    "simulated",
+    "anytime",
+    "by_turns",
+    "artifacts",
+)
 """Modules of this package with `run(directory) -> Section`, in the order of the page."""
 PAGE = Path(__file__).resolve().parent.parent / "docs/validation.md"
 

@@ -24,6 +24,7 @@ from typer.main import get_command
 import vtax
 from vtax.cluster.errors import ClusterError
 from vtax.commands import BROKE, DISK_ERRORS, InterruptedCampaignError, Json, ResultPath, reading
+from vtax.commands.ab import ab
 from vtax.commands.claims import claims
 from vtax.commands.compare import compare
 from vtax.commands.export import export
@@ -96,6 +97,7 @@ def doctor(json: Json = False) -> None:
 
 
 app.command()(run)
+app.command()(ab)
 
 
 @app.command()

@@ -62,6 +62,7 @@ class Campaign:
         allow: frozenset[NeedKind],
         consent: Consent,
         machines: Machines,
+        judging: object,
         progress: Progress,
     ) -> Outcome:
         self.scenarios.append(scenario)

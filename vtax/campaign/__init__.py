@@ -14,11 +14,13 @@ from vtax.campaign.blocks import chosen_blocks
 from vtax.campaign.environment import described
 from vtax.campaign.mode import Mode, is_done, mode_of
 from vtax.campaign.needs import require_grants
+from vtax.campaign.plan import plan_of
 from vtax.campaign.platform_set import PlatformSet, probe, resolve
 from vtax.campaign.progress import Progress
 from vtax.campaign.resumed import Resumed, Typed
 from vtax.campaign.runner import Campaign, Outcome, unusable
 from vtax.campaign.state import CampaignState, state_of
+from vtax.campaign.turns import Judging, Referee, Standing, check_levels
 from vtax.campaign.workload import workload_of
 from vtax.inputs import InputError
 from vtax.inputs.needs import Consent, NeedKind, by_name
@@ -28,7 +30,7 @@ from vtax.scenario import Scenario
 from vtax.testbed.host_session import clean_host
 from vtax.testbed.machines import Machines, OneMachine
 
-__all__ = ["Campaign", "Outcome", "Progress", "Resumed", "Typed", "clean_host", "run"]
+__all__ = ["Campaign", "Outcome", "Progress", "Resumed", "Standing", "Typed", "clean_host", "run"]
 
 
 def run(
@@ -41,6 +43,7 @@ def run(
     allow: Collection[NeedKind] = (),
     consent: Consent = by_name,
     machines: Machines | None = None,
+    judging: Judging | None = None,
     progress: Progress,
 ) -> Outcome:
     """Carry out `scenario` on the `machines` of a testbed: on this one alone, unless others are named.
@@ -51,6 +54,7 @@ def run(
     `blocks` are those of the scenario that are measured here, by default all: with the same seed, others may be
     measured elsewhere and merged with these.
     What the scenario and the machines need beyond what was typed is granted by the kinds in `allow`, or by `consent`.
+    `judging` tells how cells stand that are measured by turns, by a result's first so many blocks.
     All input is checked before anything starts: InputError. What the run made is gone when this returns or raises.
     """
     machines = machines or OneMachine()
@@ -71,8 +75,13 @@ def run(
         workload = workload_of(scenario, machines.machine("uut").cpus)
         workload.check(cells)
         probe(platforms, cells, machines)
-        mode = mode_of(scenario, [cell for cell in cells if cell.platform in platforms.probes])
         todo = platforms.usable(cells)
+        check_levels(scenario, todo, platforms)
+        mode = mode_of(
+            scenario,
+            [cell for cell in cells if cell.platform in platforms.probes],
+            None if judging is None else Referee(directory, judging, progress.note),
+        )
         if resume is not None and resume.is_whole and is_done(mode, chosen, todo, resume.state):
             return _nothing_left(resume, mode, platforms.reasons(cells), progress)
         if platforms.probes:
@@ -86,13 +95,22 @@ def run(
             progress.note(repaired)
         state = state_of(Result.open(directory)) if resume is not None else CampaignState()
         committed = state.last_trial
-        planned = scenario.trials and scenario.trials // scenario.repetitions * len(chosen)
-        left = None if planned is None else planned - len(state.usable)
-        progress.campaign(scenario.name, left, directory)
+        progress.campaign(scenario.name, _left(scenario, chosen, state), directory)
         status = "failed"
         try:
             campaign = Campaign(
-                scenario, cells, chosen, platforms, writer, progress, seed, machines, mode, workload, state
+                scenario,
+                cells,
+                chosen,
+                platforms,
+                writer,
+                progress,
+                seed,
+                machines,
+                mode,
+                plan_of(scenario),
+                workload,
+                state,
             )
             campaign.run()
             status = "complete"
@@ -107,6 +125,13 @@ def run(
                 writer.update(status=status, finished_at=finished_at)
     earlier = {} if resume is None else resume.reasons
     return Outcome(directory, unusable(cells, mode, state, {**earlier, **campaign.reasons}))
+
+
+def _left(scenario: Scenario, blocks: Sequence[int], state: CampaignState) -> int | None:
+    """How many trials there are to make; None where that is decided by what they show."""
+    if scenario.trials is None:
+        return None
+    return scenario.trials // scenario.repetitions * len(blocks) - len(state.usable)
 
 
 def _new_directory(scenario: Scenario, out: Path | None, started_at: datetime) -> Path:

@@ -15,11 +15,12 @@ def chosen_blocks(scenario: Scenario, wanted: Sequence[int] | None) -> list[int]
     """
     if wanted is None:
         return list(range(scenario.repetitions))
-    if scenario.file.precision is not None:
-        raise InputError(
-            f"{scenario.where('precision')}: precision decides on repetitions by all trials of a cell, and separate "
-            "blocks do not have them; leave out precision, and give the number of repetitions"
-        )
+    for name, mode in (("precision", scenario.file.precision), ("ab", scenario.file.ab)):
+        if mode is not None:
+            raise InputError(
+                f"{scenario.where(name)}: {name} decides on repetitions by all trials of a cell, and separate "
+                f"blocks do not have them; leave out {name}, and give the number of repetitions"
+            )
     unknown = [block for block in wanted if block not in range(scenario.repetitions)]
     if unknown or not wanted:
         raise InputError(

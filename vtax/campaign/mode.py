@@ -9,6 +9,7 @@ from typing import Protocol
 from vtax.campaign.precision import Precise
 from vtax.campaign.search import Searching
 from vtax.campaign.state import CampaignState
+from vtax.campaign.turns import Referee, Turns
 from vtax.keys.cell import Cell
 from vtax.results import Row
 from vtax.scenario import Scenario
@@ -50,12 +51,14 @@ class Fixed:
         return any(state.received_mbps(trial.place) for trial in cell.trials)
 
 
-def mode_of(scenario: Scenario, cells: Sequence[Cell]) -> Mode:
-    """The mode that a scenario asks for."""
+def mode_of(scenario: Scenario, cells: Sequence[Cell], referee: Referee | None = None) -> Mode:
+    """The mode that a scenario asks for; of levels by turns, the `referee` tells which cells are still open."""
     if scenario.file.precision is not None:
         return Precise(scenario.file.precision, cells)
     if scenario.file.search is not None:
         return Searching(scenario.file.search)
+    if scenario.file.ab is not None:
+        return Turns(scenario.file.ab, cells, referee)
     return Fixed()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from vtax.campaign.environment import environment_rows
 from vtax.campaign.mode import Mode, is_done
-from vtax.campaign.plan import plan_block
+from vtax.campaign.plan import Plan
 from vtax.campaign.platform_set import PlatformSet
 from vtax.campaign.progress import Progress
 from vtax.campaign.state import CampaignState, Trial
@@ -64,6 +64,7 @@ class Campaign:
     seed: int
     machines: Machines
     mode: Mode
+    plan: Plan
     workload: Workload
     state: CampaignState = field(default_factory=CampaignState)
     reasons: dict[str, str] = field(default_factory=dict)
@@ -84,7 +85,7 @@ class Campaign:
         for block in self.blocks:
             if self.mode.ended(block, self.state):
                 break
-            for group in plan_block(cells, self.seed, block):
+            for group in self.plan(cells, self.seed, block):
                 self._group(block, group)
 
     def _group(self, block: int, group: BuildGroup) -> None:

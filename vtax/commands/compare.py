@@ -2,13 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vtax.commands import Json, Write, output_file
 from vtax.inputs import InputError
 from vtax.listing import print_json
+
+if TYPE_CHECKING:
+    from vtax.views.compare import Comparison
 
 RULE_BROKEN = 4
 """Exit status where a rule of --fail-on is broken in a cell."""
@@ -92,8 +95,8 @@ def _compare(
     json: bool,
 ) -> int:
     from vtax.terminal import table_console
-    from vtax.views.compare import Outcome, open_levels, open_side, parse_rules
     from vtax.views.compare import compare as compare_sides
+    from vtax.views.compare import open_levels, open_side, parse_rules
     from vtax.views.compare.document import comparison_document
     from vtax.views.compare.junit import comparison_junit
     from vtax.views.compare.markdown import comparison_markdown
@@ -111,6 +114,13 @@ def _compare(
         print(comparison_markdown(compared), end="")
     else:
         print_comparison(compared, table_console())
+    return status_of(compared)
+
+
+def status_of(compared: "Comparison") -> int:
+    """Return the exit status by what was found."""
+    from vtax.views.compare import Outcome
+
     if compared.without_trials:
         return NO_TRIALS
     if compared.outcomes[Outcome.BROKEN]:

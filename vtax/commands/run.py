@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,13 +20,14 @@ from vtax.listing import print_json
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from vtax.campaign import Outcome
+    from vtax.campaign import Outcome, Standing
     from vtax.results import Result
+    from vtax.scenario import Scenario
 
 KEPT = "completed trials are kept"
 
 
-def _scenarios(incomplete: str) -> list[str]:
+def scenario_names(incomplete: str) -> list[str]:
     """What a shell completes a scenario's name to."""
     from vtax.scenario import list_scenarios
 
@@ -37,7 +38,7 @@ def run(
     scenario: Annotated[
         str,
         typer.Argument(
-            help="A name of `vtax list scenarios`, or a path to a file.", autocompletion=_scenarios
+            help="A name of `vtax list scenarios`, or a path to a file.", autocompletion=scenario_names
         ),
     ],
     platform: Annotated[str | None, typer.Option(metavar="A,B", help="Only these platforms.")] = None,
@@ -86,10 +87,7 @@ def run(
 
     if libvirt_uri is not None:
         sets = [*(sets or []), f"platform.libvirt_uri={libvirt_uri}"]
-    settled = {"--blocks": blocks, "--seed": seed, "--out": out}
-    kept = [name for name, value in settled.items() if value is not None]
-    if resume is not None and kept:
-        raise InputError(f"--resume: a resumed campaign keeps its own settings; leave out {', '.join(kept)}")
+    check_settled(resume, {"--blocks": blocks, "--seed": seed, "--out": out})
     if testbeds is not None and (blocks is not None or testbed is not None):
         raise InputError(
             "--blocks, --testbed: with --testbeds the testbeds measure all blocks together; leave them out"
@@ -98,6 +96,7 @@ def run(
     platforms = platform.split(",") if platform is not None else None
     chosen = load_scenario(scenario).override(platforms, sets, repetitions, duration)
     chosen.check_figures(views.figure_names())
+    check_rules_of(chosen)
     file = None if testbed is None else read_testbed(testbed)
     progress = progress_on(sys.stderr, plain=json)
     stored = None
@@ -105,7 +104,7 @@ def run(
         stored = Resumed.read(resume, typed=Typed(chosen, file))
         stored.check_same(chosen, of_testbeds=testbeds is not None)
         file = stored.testbed
-    with _saying_what_is_kept():
+    with saying_what_is_kept():
         if testbeds is not None:
             outcome = run_on_testbeds(chosen, testbeds, out, seed, stored, granted, progress)
         else:
@@ -118,6 +117,7 @@ def run(
                 allow=granted,
                 consent=at_terminal,
                 machines=machines_of(file),
+                judging=standing,
                 progress=progress,
             )
     result = Result.open(outcome.directory)
@@ -125,7 +125,7 @@ def run(
         if json:
             report = result.directory / REPORT
             print_json(_document(outcome, report if report.exists() else None, result), sys.stdout)
-        _say_unusable(outcome.unusable)
+        name_unusable(outcome.unusable)
         return outcome.exit_status
     if json:
         written = write_report(result)
@@ -134,12 +134,36 @@ def run(
         views.show(result, table_console())
         if written := write_report(result):
             print(f"report: {written}")
-    _say_unusable(outcome.unusable)
+    name_unusable(outcome.unusable)
     return outcome.exit_status if written else BROKE
 
 
+def check_settled(resume: Path | None, settled: "Mapping[str, object]") -> None:
+    """Raise InputError for an option of what is settled of a campaign that goes on."""
+    kept = [name for name, value in settled.items() if value is not None]
+    if resume is not None and kept:
+        raise InputError(f"--resume: a resumed campaign keeps its own settings; leave out {', '.join(kept)}")
+
+
+def check_rules_of(scenario: "Scenario") -> None:
+    """Raise InputError where a scenario that is measured by turns has rules that cannot be judged."""
+    from vtax.views.compare.turns import rules_for
+
+    if (by_turns := scenario.file.ab) is not None:
+        rules_for(by_turns.fail_on, scenario.file.workload.kind)
+
+
+def standing(result: "Result", blocks: int) -> "Standing":
+    """How the cells of a campaign by turns stand, as it asks for it after each quad."""
+    from vtax.campaign import Standing
+    from vtax.views.compare.turns import stand
+
+    found = stand(result, blocks)
+    return Standing(found.decided, found.of, found.open)
+
+
 @contextlib.contextmanager
-def _saying_what_is_kept() -> Iterator[None]:
+def saying_what_is_kept() -> Iterator[None]:
     """Have a campaign that Ctrl-C or a full disk ends say what is kept of it, which no other command has to."""
     from vtax.results.files import disk_error
 
@@ -167,8 +191,8 @@ def _document(outcome: "Outcome", report: Path | None, result: "Result") -> "dic
     ).as_json()
 
 
-def _say_unusable(unusable: Iterable[tuple[str, str]]) -> None:
-    """Names the cells without a usable trial under the reason they share."""
+def name_unusable(unusable: Iterable[tuple[str, str]]) -> None:
+    """Name the cells without a usable trial under the reason they share."""
     cells: dict[str, list[str]] = {}
     for cell, reason in unusable:
         cells.setdefault(reason, []).append(cell)

@@ -19,6 +19,7 @@ class Described(StrEnum):
     TESTBED = "testbed"
     PRESET = "preset"
     TESTBED_FILE = "testbed-file"
+    AB = "ab"
     CLAIMS = "claims"
     COMPARE = "compare"
     DIAGNOSE = "diagnose"

@@ -11,6 +11,7 @@ from vtax.documents.base import ComparedEstimate, Count, Document, Part, Share
 ChangeVerdict = Literal["worse", "better", "not enough data", "same"]
 RuleVerdict = Literal["broken", "undecided", "passed"]
 Side = Literal["A", "B"]
+Unit = Literal["repetition", "block", "quad"]
 Tolerance = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -65,6 +66,8 @@ class RuleOnCell(Part):
     """Whose CPU context forwarded: `own` (the UUT's), `sender`, or `unknown`."""
     metric: str
     """Name of the metric."""
+    change: ComparedEstimate | None
+    """The change that was judged; null where it is withheld, or nothing was measured in common."""
 
 
 class UndecidedRule(RuleOnCell):
@@ -75,7 +78,7 @@ class UndecidedRule(RuleOnCell):
     smallest_change: float | None
     """The least change that would break the rule with the probability `power`; null where none would."""
     more_repetitions: Count | None
-    """About how many more repetitions of each side, or blocks where `paired`, would decide; null where none would."""
+    """About how many more repetitions of each side, or blocks or quads, would decide; null where none would."""
     power: Share
     """Probability of finding `smallest_change`, and of deciding with `more_repetitions`."""
 
@@ -83,14 +86,14 @@ class UndecidedRule(RuleOnCell):
 class Comparison(Document):
     """Changes from one campaign to another, or between two levels of a factor in one (docs/compare.md)."""
 
-    format_version: Literal[2] = 2
+    format_version: Literal[3] = 3
     """Version of the document's form."""
     a: str
     """Directory of A, the reference; with its level where two levels are compared."""
     b: str
     """Directory of B, which is compared with it; with its level where two levels are compared."""
-    paired: bool
-    """True where both are of one campaign: changes are then formed block by block, and `n` counts blocks."""
+    unit: Unit
+    """Unit that `n` counts: two levels of one campaign are compared within blocks, or within quads by turns."""
     within: Tolerance
     """Tolerance: relative changes within it count as none."""
     verdicts: dict[ChangeVerdict, Count]

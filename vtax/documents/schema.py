@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import CoreSchema
 
+from vtax.documents.ab import Ab
 from vtax.documents.base import Document
 from vtax.documents.checks import Checks
 from vtax.documents.claims import Claims
@@ -22,6 +23,7 @@ from vtax.documents.trace import Trace
 from vtax.inputs.json_schema import DIALECT
 
 DOCUMENTS: Final[Mapping[str, type[Document]]] = {
+    "ab": Ab,
     "claims": Claims,
     "compare": Comparison,
     "diagnose": Diagnosis,

@@ -57,7 +57,7 @@ def read_cells(
     A cell whose trials ran in more than one `uut_context` comes once for each context, because no mean and no ratio is
     formed across the two.
     """
-    adaptive = bool(result.scenario.get("precision"))
+    adaptive = result.is_adaptive
     testbed = result.scenario.get("testbed") or {}
     measured = _measured(result, reading, metrics)
     marks = _marks(result)

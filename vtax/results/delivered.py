@@ -49,11 +49,12 @@ class Delivered:
             raise InputError(f"{directory}: {edited[0].partition(';')[0]}; correct it before it is merged")
         if campaign.get("testbeds"):
             raise InputError(f"{directory} is merged already; name the results that it came from")
-        if mapping(campaign.get("scenario")).get("precision"):
-            raise InputError(
-                f"{directory}: with `precision` all trials of a campaign decide how many there are, so that it is "
-                "measured on one testbed; vtax compare holds two such results against each other"
-            )
+        for mode in ("precision", "ab"):
+            if mapping(campaign.get("scenario")).get(mode):
+                raise InputError(
+                    f"{directory}: with `{mode}` all trials of a campaign decide how many there are, so that it is "
+                    "measured on one testbed; vtax compare holds two such results against each other"
+                )
         name = testbed or str(mapping(campaign.get("testbed")).get("name") or LOCAL)
         if name == LOCAL:
             raise InputError(

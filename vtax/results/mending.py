@@ -71,6 +71,9 @@ _SHAPES: Final[Mapping[tuple[str, ...], str]] = {
     ("scenario", "repetitions"): WHOLE,
     ("scenario", "precision"): MAPPING,
     ("scenario", "search"): MAPPING,
+    ("scenario", "ab"): MAPPING,
+    ("scenario", "ab", "by"): TEXT,
+    ("scenario", "ab", "fail_on"): TEXT,
     ("scenario", "figures"): LIST,
     ("scenario", "figures", ANY): TEXT,
 }

@@ -9,7 +9,7 @@ stream of a trial, and `samples` some tens of bytes for each iteration of a micr
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Self, TypeVar, cast
@@ -93,6 +93,11 @@ class Result:
         kept = {name: contents.tables.get(name, expected[name].empty_table()) for name in tables}
         return cls(directory, campaign, kept, [*mended, *contents.damaged], contents.notes)
 
+    def before(self, block: int) -> Self:
+        """Return the result of the trials of the blocks before that one alone."""
+        trials = self.tables["trials"]
+        return replace(self, tables={**self.tables, "trials": trials.filter(pc.less(trials["block"], block))})
+
     @property
     def stored(self) -> StoredCampaign:
         """What campaign.json says, key by key, of the shapes that it was mended to."""
@@ -102,6 +107,16 @@ class Result:
     def scenario(self) -> StoredScenario:
         """The campaign's scenario; empty where campaign.json has none."""
         return self.stored.get("scenario") or {}
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether values decided how many repetitions there are, so that intervals have to hold at any number."""
+        return bool(self.scenario.get("precision")) or self.by_turns
+
+    @property
+    def by_turns(self) -> bool:
+        """Whether two levels of a factor were measured by turns, in quads of two blocks."""
+        return bool(self.scenario.get("ab"))
 
     def connection(self) -> duckdb.DuckDBPyConnection:
         """Return a connection to views of its own: the tables, `traced`, `untraced` and `cells`.

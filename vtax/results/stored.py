@@ -26,6 +26,7 @@ class StoredScenario(TypedDict, total=False):
     repetitions: int | None
     precision: dict[str, JsonValue] | None
     search: dict[str, JsonValue] | None
+    ab: dict[str, JsonValue] | None
     figures: list[str] | None
 
 

@@ -3,9 +3,10 @@
 from vtax.scenario.grid import Factor
 from vtax.scenario.load import ScenarioSummary, list_scenarios, load_scenario
 from vtax.scenario.scenario import Scenario
-from vtax.scenario.schema import Precision, ScenarioFile, Search
+from vtax.scenario.schema import Ab, Precision, ScenarioFile, Search
 
 __all__ = [
+    "Ab",
     "Factor",
     "Precision",
     "Scenario",

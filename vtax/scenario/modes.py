@@ -1,14 +1,15 @@
-"""What `precision` and `search` ask of the rest of a scenario."""
+"""What `precision`, `search` and `ab` ask of the rest of a scenario."""
 
 from collections.abc import Sequence
 
 from vtax.agent_api import GREATEST_FPS
 from vtax.inputs import Document
 from vtax.keys.cell import Cell
+from vtax.keys.fields import Scalar
 from vtax.keys.traced import TracedKeys
-from vtax.scenario.grid import Factor, refusal
+from vtax.scenario.grid import Factor, refusal, text
 from vtax.scenario.names import Key
-from vtax.scenario.schema import ScenarioFile, Search
+from vtax.scenario.schema import Ab, ScenarioFile, Search
 from vtax.units import fps
 
 LOAD = Key("workload", "intended_mbps")
@@ -18,8 +19,9 @@ def check_modes(
     document: Document, file: ScenarioFile, factors: Sequence[Factor], cells: Sequence[Cell]
 ) -> None:
     """Refuse a mode that the scenario's other keys contradict; InputError says where and why."""
-    if file.precision and file.search:
-        raise document.error(("search",), "precision and search are two modes; keep one of them")
+    modes = [name for name in ("precision", "search", "ab") if getattr(file, name)]
+    if len(modes) > 1:
+        raise document.error((modes[1],), f"{' and '.join(modes)} are modes of their own; keep one of them")
     if file.precision and file.precision.least > file.repetitions:
         problem = f"{file.precision.least} is too large; allowed: at most repetitions, {file.repetitions}"
         raise document.error(("precision", "least"), problem)
@@ -35,13 +37,35 @@ def check_modes(
     if file.search and file.workload.frame_load is None:
         problem = f"a search is for frames; leave it out, or the {file.workload.kind} workload"
         raise document.error(("search",), problem)
-    for cell in cells if file.precision or file.search else ():
+    for cell in cells if modes else ():
         if isinstance(cell.workload, TracedKeys) and cell.workload.is_traced:
-            problem = "a traced trial tells of no throughput, which this mode goes by; allowed: none"
+            problem = "a traced trial has none of the values that this mode goes by; allowed: none"
             raise refusal(document, factors, Key("workload", "trace"), cell.workload.trace, problem)
     if file.search:
         for cell in cells:
             _check_search(document, file.search, factors, cell)
+    if file.ab:
+        _check_turns(document, file.ab, file.repetitions, factors)
+
+
+def _check_turns(document: Document, ab: Ab, repetitions: int, factors: Sequence[Factor]) -> None:
+    at = ("ab", "by")
+    try:
+        key = Key.parse(ab.by)
+    except ValueError as error:
+        raise document.error(at, str(error)) from None
+    levels = next((factor.values for factor in factors if factor.key == key), ())
+    if len(levels) != 2:
+        named = f"has {', '.join(map(text, levels))}" if levels else "is no factor of this scenario"
+        problem = f"two levels are measured by turns, and {key.column} {named}; name two"
+        raise document.error(at, f"{problem}, as in {key.column}: [{_example(levels)}]")
+    if repetitions % 2:
+        problem = f"{repetitions} is odd, and a quad takes two blocks; allowed: even numbers"
+        raise document.error(("repetitions",), problem)
+
+
+def _example(levels: Sequence[Scalar]) -> str:
+    return ", ".join(map(text, levels[:2])) if len(levels) > 1 else f"{text(levels[0]) if levels else 'A'}, B"
 
 
 def _check_search(document: Document, search: Search, factors: Sequence[Factor], cell: Cell) -> None:

@@ -64,12 +64,26 @@ def apply_overrides(
     return document
 
 
-def parse_set(text: str) -> Override:
+def apply_turns(document: Document, factor: str, fail_on: str, budget_s: float, most: int) -> Document:
+    """`document`, a valid scenario, with the options of `vtax ab` in it; InputError names the option."""
+    override = parse_set(factor, "--factor", "platform=raw,container")
+    if len(override.values) != 2:
+        raise InputError(
+            f"{override.option}: two levels are measured by turns; name two, as in --factor platform=raw,container"
+        )
+    document = override.apply(document).without(("precision",)).without(("search",))
+    document = document.with_value(("repetitions",), most, "--budget")
+    document = document.with_value(("ab", "by"), override.key.column, override.option)
+    document = document.with_value(("ab", "budget_s"), budget_s, "--budget")
+    return document.with_value(("ab", "fail_on"), fail_on, f"--fail-on {one_line(fail_on)}")
+
+
+def parse_set(text: str, name_of_option: str = "--set", example: str = "frame_bytes=64,1500") -> Override:
     """The override in `KEY=V1,V2`; its values are read as they would be in a file."""
-    option = f"--set {one_line(text)}"
+    option = f"{name_of_option} {one_line(text)}"
     name, equals, values = text.partition("=")
     if not equals or not name.strip():
-        raise InputError(f"{option}: KEY=VALUE is expected, as in --set frame_bytes=64,1500")
+        raise InputError(f"{option}: KEY=VALUE is expected, as in {name_of_option} {example}")
     try:
         key = Key.parse(name.strip())
         parts = [scalar(value.strip()) for value in values.split(",")]

@@ -13,7 +13,7 @@ from vtax.keys.fields import Scalar
 from vtax.scenario.grid import Factor, expand, place, read_factors, refusal
 from vtax.scenario.modes import check_modes
 from vtax.scenario.names import Key
-from vtax.scenario.overrides import apply_overrides
+from vtax.scenario.overrides import apply_overrides, apply_turns
 from vtax.scenario.schema import ScenarioFile
 
 MOST_FILE_BYTES = 4 << 20
@@ -66,7 +66,7 @@ class Scenario:
     @property
     def trials(self) -> int | None:
         """Trials in all; None where that is decided by what they show."""
-        adaptive = self.file.precision or self.file.search
+        adaptive = self.file.precision or self.file.search or self.file.ab
         return (
             None
             if adaptive
@@ -115,6 +115,14 @@ class Scenario:
         `sets` are texts `KEY=V1,V2`: a list makes KEY a factor, a single value fixes it.
         """
         document = apply_overrides(self._document, platforms or [], sets or [], repetitions, duration_s)
+        return Scenario.from_document(document, self.beside)
+
+    def by_turns(self, factor: str, fail_on: str, budget_s: float, most: int) -> "Scenario":
+        """A scenario that measures two levels of a factor by turns, in at most so many blocks.
+
+        `factor` is a text `KEY=A,B`, of which A is the reference, `fail_on` the rules that end it.
+        """
+        document = apply_turns(self._document, factor, fail_on, budget_s, most)
         return Scenario.from_document(document, self.beside)
 
     def check_figures(self, known: Sequence[str]) -> None:

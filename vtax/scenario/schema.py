@@ -44,6 +44,23 @@ class Precision(Keys):
     )
 
 
+class Ab(Keys):
+    """When two levels of a factor, measured by turns, are told apart: the rules on each cell are decided."""
+
+    by: Annotated[
+        str, key("factor of two levels; the first one is A, the reference", "a factor's name", min_length=1)
+    ]
+    fail_on: Annotated[
+        str, key("rules, as of `vtax compare --fail-on`", "rules with commas between them", min_length=1)
+    ]
+    budget_s: float | None = key(
+        "time after which no quad begins, of the calibration and all trials",
+        "more than 0",
+        default=None,
+        gt=0,
+    )
+
+
 GoalName = Annotated[str, slug(r"[A-Za-z][A-Za-z0-9_.-]*", "NDR")]
 LossRatio = Annotated[float, Field(ge=0, lt=1)]
 
@@ -119,5 +136,10 @@ class ScenarioFile(Keys):
     )
     search: Search | None = key(
         "search loads by their loss, `repetitions` times in each cell", "the keys below", default=None
+    )
+    ab: Ab | None = key(
+        "measure two levels of a factor by turns, up to `repetitions`, until rules are decided",
+        "the keys below",
+        default=None,
     )
     figures: list[str] = key("figures of the report", "names of figures", default_factory=list)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vtax.statistics.interval import CONFIDENCE, Interval, Values
 
@@ -22,6 +23,7 @@ Load = TypeVar("Load", bound=Hashable)
 
 EFFECT_VARIANCE: Final = 20.0
 """Variance of the mixed effect size: near the least width for 3 to 30 repetitions, 1.9 of Student's at ten."""
+_MANY: Final = 1e100
 PACING: Final = 0.005
 """A paced source keeps its intended load within this."""
 
@@ -57,6 +59,19 @@ def _reach(n: int, miss: float) -> float | None:
         return None
     u = (ratio - 1) / (1 - ratio / spread)
     return math.sqrt(u * (n - 1) / n)
+
+
+def anytime_chance(n: int, deviations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the chance of a sample mean so many sample standard deviations from the true one at any number of values.
+
+    The inverse of the evidence against that mean at `n` values, two or more: the least miss whose interval excludes it.
+    """
+    spread = 1 + n * EFFECT_VARIANCE
+    # Of values that do not vary the deviations are infinite, and the evidence is not.
+    u = n * np.square(np.minimum(np.abs(deviations), _MANY)) / (n - 1)
+    evidence = (n * (np.log1p(u) - np.log1p(u / spread)) - math.log(spread)) / 2
+    found: NDArray[np.float64] = np.exp(-np.maximum(evidence, 0))
+    return found
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from vtax.statistics.anytime import anytime_interval
+from vtax.statistics.anytime import anytime_chance, anytime_interval
 from vtax.statistics.interval import CONFIDENCE, Interval, exponential
 from vtax.statistics.power import MOST_TIMES, detectable_distance, scatter_ratios, times_as_many
 from vtax.statistics.unpaired import welch, welch_freedom
@@ -35,14 +35,15 @@ Values = NDArray[np.float64]
 class Change:
     """A change and the evidence for its size.
 
-    `interval` is of the change, its `n` the trials of both sides. `chance(bound)` is the p value of a true change
-    equal to `bound`, against one on that side of it where the estimate is. `moved(bound, side, p_value)` is the true
-    change, above `bound` for a `side` of 1 and below it for one of -1, that 80% of such trials find at that p value.
-    `lacking(bound, p_value)` is how many more values would tell this change from `bound`, of both sides together or of
-    pairs; None where no number would.
+    `interval` is of the change, its `n` the trials of both sides; `interval_at` is the one at another confidence.
+    `chance(bound)` is the p value of a true change equal to `bound`, against one on that side of it where the estimate
+    is. `moved(bound, side, p_value)` is the true change, above `bound` for a `side` of 1 and below it for one of -1,
+    that 80% of such trials find at that p value. `lacking(bound, p_value)` is how many more values would tell this
+    change from `bound`, of both sides together or of pairs; None where no number would.
     """
 
     interval: Interval
+    interval_at: Callable[[float], Interval]
     chance: Callable[[float], float]
     moved: Callable[[float, int, float], float | None]
     lacking: Callable[[float, float], int | None]
@@ -77,9 +78,14 @@ class Change:
 
     def _towards(self, side: int) -> Change:
         interval, chance, moved = self.interval, self.chance, self.moved
-        low, high = (interval.low, None) if side > 0 else (None, interval.high)
+
+        def one_sided(found: Interval) -> Interval:
+            low, high = (found.low, None) if side > 0 else (None, found.high)
+            return Interval(found.mean, low, high, found.n)
+
         return Change(
-            Interval(interval.mean, low, high, interval.n),
+            one_sided(interval),
+            lambda confidence: one_sided(self.interval_at(confidence)),
             lambda bound: chance(bound) if (interval.mean - bound) * side > 0 else 1.0,
             lambda bound, towards, p_value: moved(bound, towards, p_value) if towards == side else None,
             lambda bound, p_value: (
@@ -122,9 +128,9 @@ def relative_change(
         return None
     if one.all() and other.all():
         evidence = _evidence(np.log(one), np.log(other), resolution, adaptive, paired, confidence)
-        return _change(evidence, resolution, _expm1, _log1p, -1.0)
+        return _change(evidence, confidence, resolution, _expm1, _log1p, -1.0)
     evidence = _evidence(one / one.mean(), other / one.mean(), resolution, adaptive, paired, confidence)
-    return _change(evidence, resolution, _same, _same, -1.0)
+    return _change(evidence, confidence, resolution, _same, _same, -1.0)
 
 
 def absolute_change(
@@ -141,23 +147,26 @@ def absolute_change(
     if min(len(one), len(other)) < 2:
         return None
     evidence = _evidence(one, other, resolution, adaptive, paired, confidence)
-    return _change(evidence, resolution, _same, _same, -math.inf)
+    return _change(evidence, confidence, resolution, _same, _same, -math.inf)
 
 
 def _change(
     evidence: _Evidence,
+    confidence: float,
     resolution: float,
     shown: Callable[[float], float],
     scaled: Callable[[float], float],
     least: float,
 ) -> Change:
     """The change of a difference on a scale that `shown` takes off and `scaled` puts on; none is less than `least`."""
-    difference, reach = evidence.difference, evidence.reach
-    low, high = (
-        (None, None)
-        if reach is None
-        else (shown(difference - reach - resolution), shown(difference + reach + resolution))
-    )
+    difference = evidence.difference
+
+    def interval_at(confidence: float) -> Interval:
+        reach = evidence.reach(1 - confidence)
+        if reach is None:
+            return Interval(shown(difference), None, None, evidence.n)
+        low, high = shown(difference - reach - resolution), shown(difference + reach + resolution)
+        return Interval(shown(difference), low, high, evidence.n)
 
     def chance_of(bound: float) -> float:
         return evidence.chance(max(abs(difference - scaled(bound)) - resolution, 0.0))
@@ -173,22 +182,23 @@ def _change(
         times = evidence.times(abs(difference - scaled(bound)) - resolution, p_value)
         return None if times is None else max(1, math.ceil(evidence.n * (times - 1)))
 
-    return Change(Interval(shown(difference), low, high, evidence.n), chance_of, moved, lacking)
+    return Change(interval_at(confidence), interval_at, chance_of, moved, lacking)
 
 
 @dataclass(frozen=True)
 class _Evidence:
     """A difference, and how sure it is, as distances on its scale.
 
-    `n` counts the values of both sides, or the pairs. `reach` is the interval's half width, None without one. `chance`
-    is the one-sided p value of an estimate so far from a bound. `detectable` is how far the truth must lie from a bound
-    for 80% of such trials to exclude it from the interval at that p value, None where no distance does. `times` is how
-    many times as many values would tell the difference from a bound so far away, None where no number would.
+    `n` counts the values of both sides, or the pairs. `reach` is the half width of the interval that misses with a
+    chance, None without one. `chance` is the one-sided p value of an estimate so far from a bound. `detectable` is how
+    far the truth must lie from a bound for 80% of such trials to exclude it from the interval at that p value, None
+    where no distance does. `times` is how many times as many values would tell the difference from a bound so far away,
+    None where no number would.
     """
 
     difference: float
     n: int
-    reach: float | None
+    reach: Callable[[float], float | None]
     chance: Callable[[float], float]
     detectable: Callable[[float], float | None]
     times: Callable[[float, float], float | None]
@@ -218,7 +228,6 @@ def _differences(one: Values, other: Values) -> Values:
 def _paired(difference: float, differences: Values, confidence: float) -> _Evidence:
     n = len(differences)
     error = float(differences.std(ddof=1)) / math.sqrt(n)
-    reach = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2)) * error
 
     def detectable(p_value: float) -> float:
         quantile = scipy.special.stdtrit(n - 1, 1 - min(p_value, (1 - confidence) / 2))
@@ -227,7 +236,7 @@ def _paired(difference: float, differences: Values, confidence: float) -> _Evide
     return _Evidence(
         difference,
         n,
-        reach,
+        lambda miss: float(scipy.special.stdtrit(n - 1, 1 - miss / 2)) * error,
         lambda distance: float(scipy.special.stdtr(n - 1, -distance / error)),
         detectable,
         lambda room, p_value: times_as_many(room, error, n - 1, min(p_value, (1 - confidence) / 2)),
@@ -236,7 +245,6 @@ def _paired(difference: float, differences: Values, confidence: float) -> _Evide
 
 def _welch(difference: float, one: Values, other: Values, confidence: float) -> _Evidence:
     error, freedom = welch(one, other)
-    reach = float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)) * error
 
     def detectable(p_value: float) -> float:
         shares = [side.var(ddof=1) / len(side) * scatter_ratios(len(side)) for side in (one, other)]
@@ -248,7 +256,7 @@ def _welch(difference: float, one: Values, other: Values, confidence: float) -> 
     return _Evidence(
         difference,
         len(one) + len(other),
-        reach,
+        lambda miss: float(scipy.special.stdtrit(freedom, 1 - miss / 2)) * error,
         lambda distance: float(scipy.special.stdtr(freedom, -distance / error)),
         detectable,
         lambda room, p_value: times_as_many(room, error, freedom, min(p_value, (1 - confidence) / 2)),
@@ -267,7 +275,7 @@ def _constant(difference: float, sides: Sequence[Values], resolution: float) -> 
         return _Evidence(
             difference,
             n,
-            0.0,
+            lambda miss: 0.0,
             lambda distance: smallest if distance > 0 else 0.5,
             lambda p_value: 0.0 if smallest <= p_value else None,
             lambda room, p_value: None,
@@ -278,7 +286,7 @@ def _constant(difference: float, sides: Sequence[Values], resolution: float) -> 
     return _Evidence(
         difference,
         n,
-        0.0,
+        lambda miss: 0.0,
         lambda distance: float(scipy.special.stdtr(freedom, -distance / error)),
         lambda p_value: detectable_distance(scipy.special.stdtrit(freedom, [1 - p_value]) * error, error),
         lambda room, p_value: times_as_many(room, error, freedom, p_value),
@@ -301,6 +309,8 @@ def _anytime(difference: float, sides: Sequence[Values], confidence: float) -> _
         return None if found is None else sum(found)
 
     def chance(distance: float) -> float:
+        if len(sides) == 1:
+            return _chance(sides[0], distance)
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -324,7 +334,13 @@ def _anytime(difference: float, sides: Sequence[Values], confidence: float) -> _
         found = None if distance is None or room <= 0 else (distance / room) ** 2
         return found if found is not None and found <= MOST_TIMES else None
 
-    return _Evidence(difference, sum(map(len, sides)), reach(1 - confidence), chance, detectable, times)
+    return _Evidence(difference, sum(map(len, sides)), reach, chance, detectable, times)
+
+
+def _chance(differences: Values, distance: float) -> float:
+    deviation = float(differences.std(ddof=1)) if np.ptp(differences) else 0.0
+    deviations = distance / deviation if deviation else math.copysign(math.inf, distance) if distance else 0.0
+    return float(anytime_chance(len(differences), np.asarray(deviations)))
 
 
 def _samples(first: Sequence[float], second: Sequence[float]) -> tuple[Values, Values]:

@@ -69,6 +69,7 @@ class Provenance:
     repetitions: int
     precision: dict[str, JsonValue]
     search: dict[str, JsonValue]
+    ab: dict[str, JsonValue]
     planned_trials: int | None
     recorded_trials: int
     measured_trials: int
@@ -86,6 +87,11 @@ class Provenance:
     def names(self) -> tuple[str, ...]:
         """Those of the platforms, in their order."""
         return tuple(platform.name for platform in self.platforms)
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether values decided how many repetitions there are."""
+        return bool(self.precision or self.ab)
 
     @property
     def shared_core(self) -> bool:
@@ -137,7 +143,7 @@ def read_provenance(result: Result) -> Provenance:
     repetitions = len(campaign.get("blocks") or ()) or int(scenario.get("repetitions") or 1)
     cells_a_platform = math.prod(len(values) for name, values in factors.items() if name != "platform")
     measured = sum(platform.skipped_reason is None for platform in platforms)
-    adaptive = bool(scenario.get("precision") or scenario.get("search"))
+    unplanned = result.is_adaptive or bool(scenario.get("search"))
     told = (scenario.get("workload") or {}).get("runs")
     runs = told if isinstance(told, int) and told > 1 else 1
     return Provenance(
@@ -155,7 +161,8 @@ def read_provenance(result: Result) -> Provenance:
         repetitions=repetitions,
         precision=scenario.get("precision") or {},
         search=scenario.get("search") or {},
-        planned_trials=None if adaptive else cells_a_platform * measured * repetitions * runs,
+        ab=scenario.get("ab") or {},
+        planned_trials=None if unplanned else cells_a_platform * measured * repetitions * runs,
         recorded_trials=result.tables["trials"].num_rows,
         measured_trials=sum(row.measured for row in seen),
         platforms=platforms,

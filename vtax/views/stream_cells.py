@@ -161,7 +161,7 @@ def level_label(intended_mbps: float | None, guests: int | None) -> str:
 
 def read_stream_cells(result: Result, platforms: tuple[str, ...] = ()) -> list[StreamCell]:
     """Every cell that has a recorded trial, usable or not, in the order platform, setting, guests."""
-    adaptive = bool(result.scenario.get("precision"))
+    adaptive = result.is_adaptive
     trials = _trials(result)
     cells = [
         StreamCell(

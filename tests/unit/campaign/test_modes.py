@@ -210,7 +210,12 @@ def test_a_bound_that_the_generator_set_is_named(mark: str) -> None:
             "min_mbps: 1000 is too large; allowed: less than the largest load",
         ),
         (SEARCH, "NDR: 0,", "N R: 0,", '"N R" is not such a name'),
-        (SEARCH, "repetitions: 2", "repetitions: 2\nprecision: {relative_width: 0.1}", "are two modes"),
+        (
+            SEARCH,
+            "repetitions: 2",
+            "repetitions: 2\nprecision: {relative_width: 0.1}",
+            "precision and search are modes of their own",
+        ),
         (PRECISION, "least: 3", "least: 61", "61 is too large; allowed: at most repetitions, 60"),
         (MAXIMUM, "intended_mbps: [100, 500, 1000]", "streams: [1]", "needs a factor intended_mbps"),
         (PRECISION, "0.02", "0", "0 is too small; allowed: more than 0, at most 1"),

@@ -42,7 +42,7 @@ CALLED = {
     "compare --by": "comparison",
     "diagnose": "diagnosis",
 }
-NO_READERS = {"clean", "certificates", "doctor", "host", "list", "merge", "run", "schema", "trace"}
+NO_READERS = {"ab", "clean", "certificates", "doctor", "host", "list", "merge", "run", "schema", "trace"}
 
 
 @pytest.fixture(scope="module")

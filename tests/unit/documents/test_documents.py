@@ -39,7 +39,7 @@ PRINTED: Mapping[str, Callable[[str], list[str]]] = {
     "show": lambda kind: ["show", kind, "--json"],
 }
 """How a document of a result is printed."""
-OF_NO_RESULT = {"doctor", "run", "trace"}
+OF_NO_RESULT = {"ab", "doctor", "run", "trace"}
 SHARED = {"testbed check": "doctor"}
 
 

@@ -12,7 +12,7 @@ from vtax.keys.encapsulation import TAG_BYTES
 from vtax.keys.fields import Keys, marked
 from vtax.keys.testbed import TestbedSettings
 from vtax.registry.keys import KINDS
-from vtax.scenario import Precision, ScenarioFile, Search, load_scenario
+from vtax.scenario import Ab, Precision, ScenarioFile, Search, load_scenario
 from vtax.scenario.grid import MAX_CELLS
 from vtax.scenario.names import PLATFORM_NAMES, SHORT_NAMES
 from vtax.scenario.schema import Source
@@ -67,6 +67,7 @@ WRITTEN = {
     ("packages", False): "none",
     ("precision", True): "none",
     ("search", True): "none",
+    ("ab", True): "none",
     ("budget_s", True): "none",
     ("goals", False): "NDR 0, PDR 0.005",
     ("max_mbps", True): "`link`",
@@ -80,6 +81,7 @@ WRITTEN = {
         *((f"`workload` of kind `{kind}`", model) for kind, model in KINDS.items()),
         ("`precision`", Precision),
         ("`search`", Search),
+        ("`ab`", Ab),
         ("`testbed`", TestbedSettings),
         ("`source`", Source),
     ],
@@ -93,7 +95,7 @@ def test_every_figure_stands_there() -> None:
     assert sorted(documented) == figure_names()
 
 
-@pytest.mark.parametrize("model", [ScenarioFile, *KINDS.values(), Precision, Search, TestbedSettings])
+@pytest.mark.parametrize("model", [ScenarioFile, *KINDS.values(), Ab, Precision, Search, TestbedSettings])
 def test_what_is_allowed_in_words_is_what_the_schema_enforces(model: type[BaseModel]) -> None:
     bounds = {
         name: [

@@ -17,7 +17,7 @@ from vtax.statistics import (
     mean_interval,
     relative_width,
 )
-from vtax.statistics.anytime import EFFECT_VARIANCE
+from vtax.statistics.anytime import EFFECT_VARIANCE, anytime_chance
 
 VALUES = st.lists(st.floats(0, 1000), min_size=1, max_size=30)
 
@@ -125,3 +125,14 @@ def test_a_ratio_of_two_maxima_spans_both_intervals() -> None:
     assert ratio.mean == pytest.approx(0.5)
     assert ratio.low == pytest.approx((one.interval.low or 0) / (other.interval.high or 1))
     assert climbed_ratio(one, climb({1000.0: [900.0]}, {})).low is None
+
+
+@given(st.integers(3, 300), st.floats(1e-12, 0.5))
+def test_the_chance_is_the_least_miss_whose_interval_excludes_a_mean(n: int, miss: float) -> None:
+    alike = np.resize([-1.0, 1.0], n)
+    found = anytime_interval((alike / alike.std(ddof=1)).tolist(), 1 - miss)
+    if found.high is None:
+        assert anytime_chance(n, np.asarray(math.inf)) >= miss * (1 - 1e-9)
+    else:
+        assert anytime_chance(n, np.asarray(found.high - found.mean)) == pytest.approx(miss, rel=1e-6)
+    assert anytime_chance(n, np.asarray(0.0)) == 1

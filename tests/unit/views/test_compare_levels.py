@@ -114,7 +114,7 @@ def test_its_document_fits_its_schema(tmp_path: Path, capsys: Captured) -> None:
     result = campaign(tmp_path / "r", {"raw": 1.0, "container": 0.9})
     assert main(["compare", str(result.directory), "--by", "platform", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["paired"] is True
+    assert document["unit"] == "block"
     assert broken(document, document_schema("compare")) == []
 
 

@@ -77,6 +77,8 @@ class Provenance(Part):
     """Key `precision` of the scenario; empty where it has none."""
     search: Shape
     """Key `search` of the scenario; empty where it has none."""
+    ab: Shape
+    """Key `ab` of the scenario; empty where it has none."""
     planned_trials: Count | None
     """Planned trials; null where their number depends on the measured values."""
     recorded_trials: Count

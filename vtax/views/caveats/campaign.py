@@ -69,12 +69,12 @@ def no_reference(provenance: Provenance, measured: set[str]) -> list[Caveat]:
 
 
 def adaptive(provenance: Provenance) -> list[Caveat]:
-    """Repetitions by a target of precision."""
-    if not provenance.precision:
+    """Repetitions by a target of precision, or until rules were decided."""
+    if not provenance.adaptive:
         return []
     return [
         Caveat(
-            "Repetitions chosen by precision",
+            f"Repetitions chosen by {'precision' if provenance.precision else 'rules'}",
             "All 95% intervals are confidence sequences: valid at any stopping time, and wider than Student's. "
             "The interval of a maximum is corrected for selection of the load; its estimate is the highest mean.",
         )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from vtax.inputs import InputError
-from vtax.views.compare.changes import CellChange, ChangeVerdict, changes
+from vtax.views.compare.changes import CellChange, ChangeVerdict, Unit, changes
 from vtax.views.compare.conditions import CONTEXT, Difference, check_conditions, differences, noted
 from vtax.views.compare.levels import open_levels, read_levels
 from vtax.views.compare.rules import Absent, Judged, Outcome, Rule, check_rules, judge, parse_rules
@@ -18,6 +18,7 @@ __all__ = [
     "ChangeVerdict",
     "Comparison",
     "Outcome",
+    "Unit",
     "compare",
     "open_levels",
     "open_side",
@@ -31,7 +32,8 @@ __all__ = [
 class Comparison:
     """What a comparison of two campaigns, or of two levels in one, found.
 
-    `a` and `b` are what a reader knows the sides by, and `paired` tells that they share blocks. `differences` are of
+    `a` and `b` are what a reader knows the sides by, `unit` what n counts; `anytime` tells that intervals and rules'
+    verdicts hold at any number of paired values. `differences` are of
     conditions that were allowed to differ, `notes` of programs and platforms. `only_in_a` and `only_in_b` name cells
     that the other side has no usable trial of, `without_trials` the sides ("A", "B") that have no usable trial at all.
     `judged` has every rule's verdict on every cell. `damaged` is what could not be read.
@@ -39,7 +41,8 @@ class Comparison:
 
     a: str
     b: str
-    paired: bool
+    unit: Unit
+    anytime: bool
     within: float
     differences: list[Difference]
     notes: list[str]
@@ -50,6 +53,11 @@ class Comparison:
     rules: tuple[Rule, ...]
     judged: list[Judged]
     damaged: list[str]
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether rules alone decide, as of levels that were measured until they were decided."""
+        return self.anytime and bool(self.rules)
 
     @property
     def counts(self) -> dict[ChangeVerdict, int]:
@@ -94,13 +102,21 @@ def compare(
             f"{a.name} and {b.name} have no cell with usable trials in common; their cells are as "
             f"'{_first(a.measured)}' and '{_first(b.measured)}'"
         )
-    rows = changes(a.measured, b.measured, pairs, a.metrics, within, a.adaptive or b.adaptive)
+    adaptive = a.adaptive or b.adaptive
+    anytime = adaptive and a.unit is not Unit.REPETITION
+    rows = changes(a.measured, b.measured, pairs, a.metrics, within, adaptive, a.unit)
     before, after = {one for one, _ in pairs}, {other for _, other in pairs}
     absent = [*_absent(b, "B", a.measured, before), *_absent(a, "A", b.measured, after), *_unusable(a, b)]
+    if (
+        a.unit is Unit.QUAD
+    ):  # by turns a cell is judged in the context that both levels have, be there a stray trial
+        judged_cells = {cell for cell, _ in after}
+        absent = [one for one in absent if one.cell not in judged_cells]
     return Comparison(
         a=a.name,
         b=b.name,
-        paired=bool(a.level),
+        unit=a.unit,
+        anytime=anytime,
         within=within,
         differences=found,
         notes=noted(a.programs, b.programs),
@@ -109,7 +125,7 @@ def compare(
         only_in_b=_others(b.measured, after),
         without_trials=without_trials,
         rules=rules,
-        judged=judge(rules, rows, [other for _, other in pairs], absent),
+        judged=judge(rules, rows, [other for _, other in pairs], absent, anytime=anytime),
         damaged=[*dict.fromkeys([*a.damaged, *b.damaged])],
     )
 

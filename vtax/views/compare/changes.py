@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import fmean
 
@@ -22,6 +22,14 @@ from vtax.statistics import (
 from vtax.views.metrics import Key, MeasuredCell
 
 
+class Unit(StrEnum):
+    """What the values of a comparison are of, and its n counts."""
+
+    REPETITION = "repetition"
+    BLOCK = "block"
+    QUAD = "quad"
+
+
 class ChangeVerdict(StrEnum):
     """What a change is called."""
 
@@ -38,7 +46,8 @@ class CellChange:
     `change` is relative (0.1: 10% more) or, of a metric in points, the difference; None where it is withheld, as where
     a side has fewer than two values. It may have one bound alone: a change that is at least, or at most, so large.
     `before` and `after` are the sides' means. `note` is why there is not enough data, or what else bounded the
-    values; `bounded_by` is which of the sides are lower bounds, and by what. `paired` tells that its n counts blocks.
+    values; `bounded_by` is which of the sides are lower bounds, and by what. `evidence` is what is left of the
+    `measured` evidence where a side is a bound.
     """
 
     cell: str
@@ -52,7 +61,21 @@ class CellChange:
     evidence: Change | None
     note: str = ""
     bounded_by: str = ""
-    paired: bool = False
+    unit: Unit = Unit.REPETITION
+    measured: Change | None = None
+    bound: Bound = Bound.EXACT
+
+    @property
+    def paired(self) -> bool:
+        """Whether values that were measured side by side are compared, so that n counts pairs."""
+        return self.unit is not Unit.REPETITION
+
+    def at(self, confidence: float) -> CellChange:
+        """Return it with the interval of another confidence."""
+        if self.measured is None:
+            return self
+        found = estimate(self.measured.interval_at(confidence), 0.0)
+        return replace(self, change=found.read_as(self.bound))
 
 
 def changes(
@@ -62,6 +85,7 @@ def changes(
     metrics: Sequence[Metric],
     within: float,
     adaptive: bool,
+    unit: Unit,
 ) -> list[CellChange]:
     """A row for each cell and metric of which either side has a value, in the order of `pairs`.
 
@@ -100,9 +124,11 @@ def changes(
                 p_value=p_value,
                 verdict=verdict,
                 evidence=shift,
-                note=_note(before, after, metric, shift, verdict),
+                note=_note(before, after, metric, shift, verdict, unit),
                 bounded_by=_bounded_by(before, after, metric),
-                paired=_is_paired(before, after),
+                unit=unit,
+                measured=unbounded,
+                bound=_bound(before, after, metric),
             )
         )
     return rows
@@ -181,10 +207,15 @@ def _verdict(metric: Metric, shift: Change | None, within: float, discovered: bo
 
 
 def _note(
-    before: MeasuredCell, after: MeasuredCell, metric: Metric, shift: Change | None, verdict: ChangeVerdict
+    before: MeasuredCell,
+    after: MeasuredCell,
+    metric: Metric,
+    shift: Change | None,
+    verdict: ChangeVerdict,
+    unit: Unit,
 ) -> str:
     if verdict is ChangeVerdict.UNKNOWN:
-        return _why_unknown(before, after, metric, shift)
+        return _why_unknown(before, after, metric, shift, unit)
     if late := [
         words for name, side in (("A", before), ("B", after)) if (words := _late(name, side, metric))
     ]:
@@ -201,7 +232,9 @@ def _late(name: str, side: MeasuredCell, metric: Metric) -> str:
     return f"without {late} of {side.blocks} repetitions of {name}, whose source was late" if late else ""
 
 
-def _why_unknown(before: MeasuredCell, after: MeasuredCell, metric: Metric, shift: Change | None) -> str:
+def _why_unknown(
+    before: MeasuredCell, after: MeasuredCell, metric: Metric, shift: Change | None, unit: Unit
+) -> str:
     for name, side in (("A", before), ("B", after)):
         n = len(side.values[metric.name])
         if _withheld(side, metric):
@@ -210,7 +243,7 @@ def _why_unknown(before: MeasuredCell, after: MeasuredCell, metric: Metric, shif
             late = _late(name, side, metric)
             return f"n = {n} in {name}" + (f": {late}" if late else "")
     if (pairs := len(_sides(before, after, metric)[0])) < 2:
-        return f"blocks with a value of both: {pairs}"
+        return f"{unit}s with a value of both: {pairs}"
     bounded = _bounded_by(before, after, metric)
     if shift is None:
         return f"withheld: {bounded}" if _bound(before, after, metric) is Bound.WITHHELD else "A is zero"

@@ -24,6 +24,7 @@ DESCRIPTIVE = {
     "figures",
     "factors",
     "repetitions",
+    "ab",
     "workload",
     "testbed",
 }

@@ -8,7 +8,7 @@ from vtax.documents import comparison as documents
 from vtax.documents.base import ComparedEstimate
 from vtax.model.estimate import Estimate
 from vtax.statistics import POWER
-from vtax.views.compare import ChangeVerdict, Comparison, Outcome
+from vtax.views.compare import ChangeVerdict, Comparison, Outcome, Unit
 from vtax.views.compare.changes import CellChange
 from vtax.views.compare.rules import Judged
 from vtax.views.estimate_document import compared_document
@@ -24,6 +24,11 @@ OUTCOMES: Mapping[Outcome, documents.RuleVerdict] = {
     Outcome.UNDECIDED: "undecided",
     Outcome.PASSED: "passed",
 }
+UNITS: Mapping[Unit, documents.Unit] = {
+    Unit.REPETITION: "repetition",
+    Unit.BLOCK: "block",
+    Unit.QUAD: "quad",
+}
 SIDES: tuple[documents.Side, ...] = ("A", "B")
 
 
@@ -32,7 +37,7 @@ def comparison_document(compared: Comparison) -> documents.Comparison:
     return documents.Comparison(
         a=compared.a,
         b=compared.b,
-        paired=compared.paired,
+        unit=UNITS[compared.unit],
         within=compared.within,
         verdicts={VERDICTS[verdict]: count for verdict, count in compared.counts.items()},
         differences=[
@@ -82,7 +87,12 @@ def _broken(judged: Judged) -> documents.RuleOnCell:
         cell=judged.cell,
         uut_context=judged.uut_context,
         metric=judged.rule.metric.name,
+        change=_judged(judged),
     )
+
+
+def _judged(judged: Judged) -> ComparedEstimate | None:
+    return None if judged.change is None else _compared(judged.change.change)
 
 
 def _undecided(judged: Judged) -> documents.UndecidedRule:
@@ -91,6 +101,7 @@ def _undecided(judged: Judged) -> documents.UndecidedRule:
         cell=judged.cell,
         uut_context=judged.uut_context,
         metric=judged.rule.metric.name,
+        change=_judged(judged),
         reason=judged.reason,
         smallest_change=judged.detectable,
         more_repetitions=judged.lacking,

@@ -13,6 +13,8 @@ from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
 from vtax.scenario.grid import text
 from vtax.scenario.names import Key
+from vtax.views.compare.changes import Unit
+from vtax.views.compare.quads import in_quads
 from vtax.views.compare.side import COMPARISON, TABLES, Side, read_side
 from vtax.views.levels import Levels, held, levels, words
 from vtax.views.metrics import is_searched
@@ -42,7 +44,15 @@ def read_levels(result: Result, by: str) -> tuple[Side, Side]:
     factor, before, after = _chosen(result, placed, by)
     _check_emulation(result, placed, factor, (before, after))
     whole = read_side(result, by_block=True)
+    if result.by_turns:
+        whole = replace(whole, measured={key: in_quads(cell) for key, cell in whole.measured.items()})
+    whole = replace(whole, unit=Unit.QUAD if result.by_turns else Unit.BLOCK)
     return _side(whole, placed, factor, before), _side(whole, placed, factor, after)
+
+
+def has_levels(result: Result, factor: str) -> bool:
+    """Whether a result has trials of more levels of a factor than one."""
+    return _column(factor) in _varied(_placed(result).values())
 
 
 def _placed(result: Result) -> Placed:
@@ -98,11 +108,13 @@ def _column(name: str) -> str:
 
 def _in_order(result: Result, factor: str, there: Iterable[str]) -> list[str]:
     """The levels as the scenario lists them; those that it does not list come last."""
-    told: list[str] = []
+    ranks: dict[str, int] = {}
     for name, values in (result.scenario.get("factors") or {}).items():
         if _column(name) == factor:
-            told = [text(value) for value in values if isinstance(value, str | int | float)]
-    return sorted(there, key=lambda level: (told.index(level) if level in told else len(told), level))
+            for rank, value in enumerate(values):
+                if isinstance(value, str | int | float):
+                    ranks |= {text(value): rank, str(value): rank}  # as keys have it, and as columns
+    return sorted(there, key=lambda level: (ranks.get(level, len(ranks)), level))
 
 
 def _varied(cells: Iterable[Levels]) -> list[str]:
@@ -151,4 +163,5 @@ def _side(whole: Side, placed: Placed, factor: str, level: str) -> Side:
             if key in names
         },
         level=f"{factor}={level}",
+        names=names,
     )

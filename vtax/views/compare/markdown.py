@@ -10,7 +10,7 @@ from vtax.views.markdown import escaped, table_lines
 def comparison_markdown(compared: Comparison) -> str:
     """Return the same as on the terminal; names from a result are neither HTML nor Markdown in it."""
     lines = [f"**{escaped(outcome(compared))}** ({escaped(f'{compared.a} → {compared.b}')})", ""]
-    if compared.rules:
+    if compared.rules and not compared.by_rules:
         lines += [f"**Rules: {escaped(rules_outcome(compared))}**", ""]
     lines += table_lines(change_table(compared))
     further = [*rule_lines(compared), *remarks(compared)]

@@ -18,10 +18,13 @@ from vtax.inputs import InputError
 from vtax.model.metric import Metric
 from vtax.model.numbers import BEYOND_USE
 from vtax.statistics import Change, Interval, discoveries, discovery_level
+from vtax.statistics.interval import CONFIDENCE
+from vtax.statistics.unpaired import FALSE_DISCOVERY_RATE
 from vtax.views.compare.changes import CellChange
 from vtax.views.metrics import ALL, Key
 
 PERCENT, POINTS = "%", "pp"
+CROSSES, TOO_FEW = "the interval crosses the limit", "too few values for an interval"
 PASSED_WRONGLY: Final = 0.025
 """How likely a rule passes whose limit the true change reaches: the interval misses it on that side."""
 
@@ -65,7 +68,8 @@ class Absent:
 class Judged:
     """A rule's verdict on a cell.
 
-    `change` is None where nothing of the metric was measured in common. `reason` says why the rule is undecided.
+    `change` is None where nothing of the metric was measured in common; its interval is the one that was judged.
+    `reason` says why the rule is undecided.
     `detectable` is the smallest change beyond the limit that 80% of such campaigns would find, None where they find
     none. `lacking` is about how many more repetitions of each side, or blocks, would decide; None where none would.
     """
@@ -96,36 +100,91 @@ def check_rules(rules: Collection[Rule], metrics: Collection[Metric]) -> None:
 
 
 def judge(
-    rules: Sequence[Rule], rows: Sequence[CellChange], cells: Sequence[Key], absent: Sequence[Absent]
+    rules: Sequence[Rule],
+    rows: Sequence[CellChange],
+    cells: Sequence[Key],
+    absent: Sequence[Absent],
+    *,
+    anytime: bool = False,
 ) -> list[Judged]:
     """Return each rule's verdict on each of the compared `cells` and of the `absent` ones, in that order.
 
     At most 5% of the broken ones are so by chance: all cells of all rules are corrected together (Benjamini and
     Hochberg 1995). A cell whose true change is beyond the limit passes with a chance of 2.5% at most.
+
+    `anytime` is for evidence that holds at any number of values: one that passes wrongly counts as one broken wrongly.
     """
     found = {(row.cell, row.uut_context, row.metric.name): row for row in rows}
     placed = [(rule, cell, found.get((*cell, rule.metric.name))) for rule in rules for cell in cells]
     tried = [(rule, row.evidence) for rule, _, row in placed if row is not None and row.evidence is not None]
     discovered = discoveries([_p_value(rule, evidence) for rule, evidence in tried])
     level = discovery_level(sum(discovered), len(tried)) if tried else 0.0
-    marks = iter(discovered)
+    rulings = iter(_at_any_number(tried, discovered) if anytime else _at_this_number(tried, discovered))
     judged = []
     for rule, (cell, context), row in placed:
         if row is None or row.evidence is None:
             reason = "no value in A and B" if row is None else row.note
             judged.append(Judged(rule, cell, context, row, Outcome.UNDECIDED, reason))
         else:
-            outcome, reason = _outcome(rule, row.evidence.interval, next(marks), len(tried))
+            ruling = next(rulings)
+            outcome, reason, shown = ruling.outcome, ruling.reason, row.at(ruling.confidence)
             if outcome is Outcome.UNDECIDED and row.bounded_by:
                 reason = f"{reason}; {row.bounded_by}"
             detectable = _detectable(rule, row.evidence, level) if outcome is Outcome.UNDECIDED else None
             lacking = _lacking(rule, row, level) if outcome is Outcome.UNDECIDED else None
-            judged.append(Judged(rule, cell, context, row, outcome, reason, detectable, lacking))
+            judged.append(Judged(rule, cell, context, shown, outcome, reason, detectable, lacking))
     return judged + [
         Judged(rule, one.cell, one.uut_context, None, Outcome.UNDECIDED, one.reason)
         for rule in rules
         for one in absent
     ]
+
+
+@dataclass(frozen=True)
+class _Ruling:
+    """A rule's verdict on a cell, why it is undecided, and the confidence of the interval that says so."""
+
+    outcome: Outcome
+    reason: str = ""
+    confidence: float = CONFIDENCE
+
+
+_Tried = Sequence[tuple[Rule, Change]]
+
+
+def _at_this_number(tried: _Tried, discovered: Sequence[bool]) -> list[_Ruling]:
+    """By the 95% intervals, of which those beyond the limit are corrected together."""
+    return [
+        _Ruling(*_outcome(rule, evidence.interval, found, len(tried)))
+        for (rule, evidence), found in zip(tried, discovered, strict=True)
+    ]
+
+
+def _at_any_number(tried: _Tried, discovered: Sequence[bool]) -> list[_Ruling]:
+    """By evidence that holds at any number of values; what is broken, and what passes, is corrected alike.
+
+    The inverse of such a p value is an e-value (Wang and Ramdas, False discovery rate control with e-values, Journal of
+    the Royal Statistical Society B 84, 2022: e-BH), so that of the broken ones at most 5% are so by chance, and of
+    those that pass at most 5%, however the cells depend on each other and whenever one stopped. Intervals are those
+    that agree (Xu, Wang and Ramdas, Post-selection inference for e-value based confidence intervals, Electronic Journal
+    of Statistics 18, 2024: e-BY): of k cells found among K each misses with 5% k / K. A cell that is undecided has the
+    interval that would have to exclude the limit for it to be found as well.
+    """
+    passing = discoveries([_p_value(rule, evidence, passes=True) for rule, evidence in tried])
+    share = FALSE_DISCOVERY_RATE / len(tried) if tried else 0.0
+    broken, passed = sum(discovered), sum(passing)
+    rulings = []
+    for (_, evidence), is_broken, passes in zip(tried, discovered, passing, strict=True):
+        if is_broken:
+            rulings.append(_Ruling(Outcome.BROKEN, "", 1 - share * broken))
+        elif passes:
+            rulings.append(_Ruling(Outcome.PASSED, "", 1 - share * passed))
+        else:
+            confidence = 1 - share * (min(broken, passed) + 1)
+            known = evidence.interval_at(confidence)
+            reason = CROSSES if known.low is not None or known.high is not None else TOO_FEW
+            rulings.append(_Ruling(Outcome.UNDECIDED, reason, confidence))
+    return rulings
 
 
 def _outcome(rule: Rule, interval: Interval, discovered: bool, comparisons: int) -> tuple[Outcome, str]:
@@ -139,11 +198,12 @@ def _outcome(rule: Rule, interval: Interval, discovered: bool, comparisons: int)
     if beyond:
         return Outcome.UNDECIDED, f"beyond the limit, but not significant among {comparisons} comparisons"
     known = best is not None or worst is not None
-    return Outcome.UNDECIDED, "the interval crosses the limit" if known else "too few values for an interval"
+    return Outcome.UNDECIDED, CROSSES if known else TOO_FEW
 
 
-def _p_value(rule: Rule, evidence: Change) -> float:
-    return evidence.p_below(rule.bound) if rule.below else evidence.p_above(rule.bound)
+def _p_value(rule: Rule, evidence: Change, *, passes: bool = False) -> float:
+    """The chance of such values where the rule is not broken; for one that `passes`, where it is."""
+    return evidence.p_below(rule.bound) if rule.below != passes else evidence.p_above(rule.bound)
 
 
 def _detectable(rule: Rule, evidence: Change, level: float) -> float | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vtax.model.metric import Metric
 from vtax.results import Result
+from vtax.views.compare.changes import Unit
 from vtax.views.compare.conditions import CONDITIONS, Facts, programs
 from vtax.views.metrics import METRICS, Key, MeasuredCell, metrics_of, read_measured, recorded_names
 from vtax.views.served import Served
@@ -22,7 +23,8 @@ TABLES = ("trials", "flows", "cpu", "environment", "canary", "searches")
 class Side:
     """A campaign held against others, or those of its cells that have one level of a factor.
 
-    `level` is that level, as in `platform=raw`; empty for the whole campaign. `identity` is equal for copies of one
+    `level` is that level, as in `platform=raw`; empty for the whole campaign. Cells then go by the names that `names`
+    has for their keys, and values are paired within what `unit` says. `identity` is equal for copies of one
     campaign. `recorded` names every cell with a recorded trial, `measured` holds those with a usable one. `facts` are
     by condition; `damaged` is what could not be read in full.
     """
@@ -37,6 +39,8 @@ class Side:
     adaptive: bool
     damaged: tuple[str, ...]
     level: str = field(default="", kw_only=True)
+    unit: Unit = field(default=Unit.REPETITION, kw_only=True)
+    names: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     @property
     def name(self) -> str:
@@ -59,7 +63,7 @@ def read_side(result: Result, *, by_block: bool = False) -> Side:
         programs=programs(result),
         recorded=recorded_names(result),
         measured=read_measured(result, by_block=by_block),
-        adaptive=bool(result.scenario.get("precision")),
+        adaptive=result.is_adaptive,
         damaged=(*result.damaged, *result.notes),
     )
 

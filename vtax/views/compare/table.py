@@ -9,7 +9,7 @@ from vtax.model.estimate import Estimate
 from vtax.model.table import UNKNOWN, Column, Entry, Number, Section, Table
 from vtax.statistics import POWER
 from vtax.views.compare import ChangeVerdict, Comparison, Outcome
-from vtax.views.compare.changes import CellChange
+from vtax.views.compare.changes import CellChange, Unit
 from vtax.views.compare.rules import Judged
 
 UNCHANGED_AT_MOST = 20
@@ -27,7 +27,9 @@ COLUMNS = (
 
 
 def change_table(compared: Comparison) -> Table:
-    """A row a change, under its verdict, the worst first."""
+    """A row a change, under its verdict, the worst first; where rules alone decide, under theirs."""
+    if compared.by_rules:
+        return _rule_table(compared)
     titles, sections = verdict_titles(compared), []
     for verdict in ChangeVerdict:
         rows = [change for change in compared.changes if change.verdict is verdict]
@@ -39,8 +41,30 @@ def change_table(compared: Comparison) -> Table:
     return Table(
         name="changes",
         title="Changes",
-        note=f"Brackets are 95% intervals, n is {'blocks' if compared.paired else 'repetitions'} of both; "
-        "loss in percentage points, all else relative.",
+        note=f"Brackets are 95% intervals, {_counted(compared)}.",
+        columns=COLUMNS,
+        sections=tuple(sections),
+    )
+
+
+def _counted(compared: Comparison) -> str:
+    return f"n is {compared.unit}s of both; loss in percentage points, all else relative"
+
+
+def _rule_table(compared: Comparison) -> Table:
+    """A row a cell and rule, with the interval that was judged."""
+    sections = []
+    for found in Outcome:
+        rows = [
+            _row(one.change, one.rule.text) for one in compared.with_outcome(found) if one.change is not None
+        ]
+        if rows:
+            sections.append(Section(str(found), tuple(rows)))
+    return Table(
+        name="changes",
+        title="Changes",
+        note="Brackets hold whenever one stopped: of those broken, and of those passed, at most 5% miss; "
+        f"{_counted(compared)}.",
         columns=COLUMNS,
         sections=tuple(sections),
     )
@@ -48,7 +72,9 @@ def change_table(compared: Comparison) -> Table:
 
 def listed(compared: Comparison) -> bool:
     """Whether the table has every change."""
-    return not any(_only_counted(verdict, count) for verdict, count in compared.counts.items())
+    return compared.by_rules or not any(
+        _only_counted(verdict, count) for verdict, count in compared.counts.items()
+    )
 
 
 def _only_counted(verdict: ChangeVerdict, rows: int) -> bool:
@@ -79,7 +105,9 @@ def remarks(compared: Comparison) -> Iterator[str]:
 
 
 def outcome(compared: Comparison) -> str:
-    """Return the count of each verdict in a line."""
+    """Return the count of each verdict in a line; where rules alone decide, of theirs."""
+    if compared.by_rules:
+        return rules_outcome(compared)
     titles = verdict_titles(compared)
     return ", ".join(f"{count} {titles[verdict]}" for verdict, count in compared.counts.items())
 
@@ -91,10 +119,14 @@ def rules_outcome(compared: Comparison) -> str:
 
 def rule_lines(compared: Comparison) -> list[str]:
     """Return a line for each cell that breaks a rule, then one for each in which a rule is undecided."""
-    broken = [
-        f"{one.rule.text}: {one.cell}: {one.rule.metric.name} {judged_text(one)}"
-        for one in compared.with_outcome(Outcome.BROKEN)
-    ]
+    broken = (
+        []
+        if compared.by_rules
+        else [
+            f"{one.rule.text}: {one.cell}: {one.rule.metric.name} {judged_text(one)}"
+            for one in compared.with_outcome(Outcome.BROKEN)
+        ]
+    )
     undecided = [
         f"{one.outcome}: {one.rule.text}: {one.cell}: {judged_text(one)}"
         for one in compared.with_outcome(Outcome.UNDECIDED)
@@ -110,7 +142,7 @@ def judged_text(judged: Judged) -> str:
     text = f"{change_text(change)}, n = {change.change.n}"
     if judged.outcome is not Outcome.UNDECIDED:
         return text
-    return "; ".join([f"{text}: {judged.reason}", _seen(judged), *_lacking(judged.lacking, change.paired)])
+    return "; ".join([f"{text}: {judged.reason}", _seen(judged), *_lacking(judged.lacking, change.unit)])
 
 
 def _seen(judged: Judged) -> str:
@@ -121,14 +153,12 @@ def _seen(judged: Judged) -> str:
     return f"smallest detectable change {power}: {_signed(100 * judged.detectable, points)}"
 
 
-def _lacking(count: int | None, paired: bool) -> list[str]:
+def _lacking(count: int | None, unit: Unit) -> list[str]:
     """How many more would decide, where a number is known."""
     if count is None:
         return []
-    what = "block" if paired else "repetition"
-    return [
-        f"about {count:,} more {what}{'s' if count > 1 else ''}{'' if paired else ' of each'} would decide"
-    ]
+    of_each = " of each" if unit is Unit.REPETITION else ""
+    return [f"about {count:,} more {unit}{'s' if count > 1 else ''}{of_each} would decide"]
 
 
 def change_text(change: CellChange) -> str:
@@ -137,7 +167,7 @@ def change_text(change: CellChange) -> str:
     return f"{number.text} {number.interval}".strip()
 
 
-def _row(change: CellChange) -> tuple[Entry, ...]:
+def _row(change: CellChange, rule: str = "") -> tuple[Entry, ...]:
     metric = change.metric
     return (
         change.cell,
@@ -146,7 +176,7 @@ def _row(change: CellChange) -> tuple[Entry, ...]:
         _value(change.after, metric.form),
         _change(change),
         Number(str(change.change.n) if change.change else UNKNOWN),
-        change.note,
+        rule or change.note,
     )
 
 

@@ -20,7 +20,7 @@ def print_comparison(compared: Comparison, console: Console) -> None:
     for line in (*remarks(compared), *rule_lines(compared)):
         page.line(line)
     page.line(outcome(compared), "bold")
-    if compared.rules:
+    if compared.rules and not compared.by_rules:
         page.line(f"rules: {rules_outcome(compared)}", "bold")
     if not listed(compared):
         page.line("`--json` lists the rows that are only counted here.", "dim")

@@ -120,7 +120,7 @@ def read_evidence(result: Result, provenance: Provenance) -> list[CellEvidence]:
                     marks=said.get((cell.key, context, "mark"), Counter()),
                     remarks=said.get((cell.key, context, "remark"), Counter()),
                     faults=said.get((cell.key, "", "fault"), Counter()),
-                    adaptive=bool(provenance.precision),
+                    adaptive=provenance.adaptive,
                 )
             )
     rank = {platform.name: position for position, platform in enumerate(provenance.platforms)}

@@ -36,8 +36,7 @@ def openmetrics(result: Result) -> Iterator[str]:
     A mean that something other than the platform bounded has "at least" for "mean", and no upper end.
     The samples have the time at which the campaign ended, or began where it did not.
     """
-    scenario = result.scenario
-    mean = anytime_interval if scenario.get("precision") else mean_interval
+    mean = anytime_interval if result.is_adaptive else mean_interval
     measured = read_measured(result)
     time = _seconds(result.stored.get("finished_at") or result.stored.get("created_at"))
     for metric in metrics_of(result):
@@ -48,7 +47,7 @@ def openmetrics(result: Result) -> Iterator[str]:
             if not (values := cell.values[metric.name]) or cell.lacks(metric):
                 continue
             interval = estimate(mean(values, 0.95), 0.0).read_as(cell.bound(metric))
-            labels = _labels(str(scenario.get("name") or "unknown"), cell)
+            labels = _labels(str(result.scenario.get("name") or "unknown"), cell)
             read = "mean" if interval.bound is Bound.EXACT else str(interval.bound)
             for bound, value in ((read, interval.value), ("low", interval.low), ("high", interval.high)):
                 if value is not None and isfinite(value):

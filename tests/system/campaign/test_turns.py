@@ -1,0 +1,101 @@
+"""`vtax ab` on this machine: a loss that the kernel of one level plants breaks a rule, and the other way round none."""
+
+import os
+import signal
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.campaigns import start, trials, vtax, wait_for_line
+from tests.helpers.commands import command
+from tests.helpers.footprint import footprint, settles
+from tests.helpers.paths import ROOT, program
+from vtax.results import Result
+
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
+
+LITTLE, MUCH = "netem loss 0.1%", "netem loss 30%"
+SCENARIO = """
+name: test/turns
+title: A test
+question: Is B worse?
+workload: {kind: forwarding, warmup_s: 0.1, duration_s: 0.3, frame_bytes: 1500, intended_mbps: 10}
+testbed: {link_mbps: 1000, flow_control: true}
+factors: {platform: [uml]}
+repetitions: 2
+"""
+RULE = "loss>+5pp"
+
+
+def typed(tmp_path: Path, a: str, b: str) -> list[str | Path]:
+    path = tmp_path / "scenario.yaml"
+    path.write_text(SCENARIO)
+    return ["ab", path, "--factor", f"platform.egress_qdisc={a},{b}", "--fail-on", RULE, "--budget", "10m"]
+
+
+def levels(out: Path) -> list[str]:
+    """The level of each usable trial, in the order of time."""
+    rows = Result.open(out).query(
+        "SELECT \"platform.egress_qdisc\" AS level FROM trials WHERE verdict <> 'invalid' ORDER BY trial_id"
+    )
+    return [str(row["level"]) for row in rows.to_pylist()]
+
+
+def test_a_planted_loss_breaks_the_rule_from_wherever_it_was_killed(tmp_path: Path) -> None:
+    clean, out, words = footprint(), tmp_path / "out", typed(tmp_path, LITTLE, MUCH)
+    begun = start(*words, "--out", out)
+    wait_for_line(begun, r"^\[5\]")
+    begun.send_signal(signal.SIGKILL)
+    begun.communicate()
+    before = trials(out)
+    vtax("clean")
+    assert settles(clean)
+    done = vtax(*words, "--resume", out)
+    assert done.returncode == 4, done.stderr
+    assert "1 broken, 0 undecided, 0 passed" in done.stdout
+    after = trials(out)
+    assert {number: after[number] for number in before} == before
+    measured = levels(out)
+    assert len(measured) % 4 == 0
+    for first in range(0, len(measured), 4):
+        a, b, again, last = measured[first : first + 4]
+        assert a == last and b == again and a != b
+    assert Result.open(out).campaign["status"] == "complete"
+
+
+def test_less_loss_passes_and_ends_at_once(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = vtax(*typed(tmp_path, MUCH, LITTLE), "--out", out, "--json")
+    assert done.returncode == 0, done.stderr
+    blocks = sorted(set(Result.open(out).tables["trials"]["block"].to_pylist()))
+    assert blocks[0] == 0 and all(later - earlier == 1 for earlier, later in pairwise(blocks))
+    assert 6 <= len(blocks) <= 20
+    assert "after 3 quads" in done.stderr
+
+
+@pytest.mark.parametrize(("a", "b", "status"), [(LITTLE, MUCH, 4), (MUCH, LITTLE, 0)])
+def test_the_gate_of_the_docs_fails_a_build(a: str, b: str, status: int, tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    command(programs, "vtax", f'exec {program()} "$@"')
+    _, scenario, _, factor, _, rules, *_ = typed(tmp_path, a, b)
+    asked = {
+        "SCENARIO": str(scenario),
+        "FACTOR": str(factor),
+        "RULES": str(rules),
+        "OUT": str(tmp_path / "ab"),
+    }
+    done = subprocess.run(
+        ["sh", ROOT / "docs/ab-gate.sh"],
+        env={**os.environ, **asked, "BUDGET": "10m", "PATH": f"{programs}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=700,
+    )
+    assert done.returncode == status, done.stderr
+    assert done.stdout.startswith("**") and ("no worse" in done.stdout) == (status == 0)
+    assert (tmp_path / "ab/summary.md").read_text() in done.stdout
+    assert "<testsuite" in (tmp_path / "ab/junit.xml").read_text()

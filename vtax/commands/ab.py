@@ -1,0 +1,169 @@
+"""`vtax ab`: two levels of a factor by turns, until rules are decided."""
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vtax.commands import Json, check_parent, output_file
+from vtax.commands.compare import NO_TRIALS, status_of
+from vtax.commands.consent import Allow, at_terminal
+from vtax.commands.report import write_report
+from vtax.commands.run import (
+    check_rules_of,
+    check_settled,
+    name_unusable,
+    saying_what_is_kept,
+    scenario_names,
+    standing,
+)
+from vtax.commands.testbed import machines_of
+from vtax.inputs import InputError, one_line
+from vtax.inputs.needs import read_kinds
+from vtax.listing import print_json
+
+if TYPE_CHECKING:
+    from vtax.campaign import Outcome
+    from vtax.views.compare import Comparison
+
+MOST_BLOCKS = 1000
+"""A campaign by turns ends by its rules or its budget; no result has more blocks."""
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+_BUDGET = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)([smh])", re.ASCII)
+
+
+def ab(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            help="A name of `vtax list scenarios`, or a path to a file.", autocompletion=scenario_names
+        ),
+    ],
+    factor: Annotated[
+        str,
+        typer.Option(
+            metavar="FACTOR=A,B", help="The two levels, as in platform=raw,container; A is the reference."
+        ),
+    ],
+    fail_on: Annotated[
+        str,
+        typer.Option(metavar="RULES", help="As in 'throughput<-5%,latency_p99>+10%': what B may not do."),
+    ],
+    budget: Annotated[
+        str, typer.Option(metavar="TIME", help="As in 30m or 2h: time after which nothing more is measured.")
+    ] = "30m",
+    platform: Annotated[str | None, typer.Option(metavar="A,B", help="Only these platforms.")] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=V1,V2", help="Values of a factor; a single one fixes it."),
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Seconds that each trial measures.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the random order of trials.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Directory of the result; by default results/<name>-<time>.")
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="RESULT", help="Continue a campaign that did not end, as it was begun."),
+    ] = None,
+    testbed: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="File of machines and links; by default this machine.")
+    ] = None,
+    allow: Allow = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit file too.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False,
+    json: Json = False,
+) -> int:
+    """Measure A and B by turns until every rule is decided (docs/ab.md).
+
+    \b
+    Exit status:
+      0  every rule passes in every cell: B is no worse
+      2  bad input
+      3  a level has no usable trial
+      4  a rule is broken in a cell: B is worse
+      5  no rule is broken, and one is undecided in a cell: more time may decide it
+    """
+    from vtax import campaign, views
+    from vtax.campaign import Resumed, Typed
+    from vtax.results import Result
+    from vtax.scenario import load_scenario
+    from vtax.terminal import progress_on
+    from vtax.testbed.remote import read_testbed
+    from vtax.views.compare.turns import open_turns
+
+    if markdown and json:
+        raise InputError("--markdown and --json are two forms of the same output; leave out one")
+    check_settled(resume, {"--seed": seed, "--out": out})
+    if junit is not None:
+        check_parent(junit)
+    platforms = platform.split(",") if platform is not None else None
+    chosen = load_scenario(scenario).override(platforms, sets, duration_s=duration)
+    chosen = chosen.by_turns(factor, fail_on, read_budget(budget), MOST_BLOCKS)
+    chosen.check_figures(views.figure_names())
+    check_rules_of(chosen)
+    file = None if testbed is None else read_testbed(testbed)
+    stored = None
+    if resume is not None:
+        stored = Resumed.read(resume, typed=Typed(chosen, file))
+        stored.check_same(chosen, of_testbeds=False)
+        file = stored.testbed
+    with saying_what_is_kept():
+        outcome = campaign.run(
+            chosen,
+            out=out,
+            seed=seed,
+            resume=stored,
+            allow=read_kinds(allow or []),
+            consent=at_terminal,
+            machines=machines_of(file),
+            judging=standing,
+            progress=progress_on(sys.stderr, plain=json),
+        )
+    compared = open_turns(outcome.directory)
+    written = write_report(Result.open(outcome.directory))
+    _print(outcome, compared, junit, markdown=markdown, json=json)
+    if written and not (markdown or json):
+        print(f"report: {written}")
+    name_unusable(outcome.unusable)
+    return NO_TRIALS if compared is None else status_of(compared)
+
+
+def read_budget(text: str) -> float:
+    """Seconds of a text such as `30m`; InputError for any other, and for none."""
+    found = _BUDGET.fullmatch(text.strip())
+    seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
+    if not seconds:
+        raise InputError(
+            f"--budget: '{one_line(text)}' is no time; one is a number with s, m or h, as in 30m"
+        )
+    return seconds
+
+
+def _print(
+    outcome: "Outcome", compared: "Comparison | None", junit: Path | None, *, markdown: bool, json: bool
+) -> None:
+    from vtax.documents.ab import Ab
+    from vtax.documents.run import Unusable
+    from vtax.terminal import table_console
+    from vtax.views.compare.document import comparison_document
+    from vtax.views.compare.junit import comparison_junit
+    from vtax.views.compare.markdown import comparison_markdown
+    from vtax.views.compare.terminal import print_comparison
+
+    if json:
+        document = Ab(
+            directory=str(outcome.directory),
+            unusable=[Unusable(cell=cell, reason=reason) for cell, reason in outcome.unusable],
+            comparison=None if compared is None else comparison_document(compared),
+        )
+        print_json(document.as_json(), sys.stdout)
+    elif compared is not None and markdown:
+        print(comparison_markdown(compared), end="")
+    elif compared is not None:
+        print_comparison(compared, table_console())
+    if junit is not None and compared is not None:
+        with output_file([outcome.directory], junit, "--junit") as write:
+            write([comparison_junit(compared)])
