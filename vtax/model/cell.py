@@ -16,7 +16,7 @@ from vtax.model.levels import Dimension, Level, Levels
 from vtax.model.metric import Metric
 from vtax.model.recorded import Recorded
 from vtax.model.sample import Sample
-from vtax.statistics import MeanInterval, anytime_interval, mean_interval
+from vtax.statistics import MeanInterval, Resolution, anytime_interval, mean_interval
 
 UNKNOWN_CONTEXT = "unknown"
 """The `uut_context` of trials that record none."""
@@ -138,12 +138,22 @@ class Cell(Recorded):
     def sample(self, metric: Metric) -> Sample | None:
         """Return a metric's values by block; None where no block has one."""
         values = self.by_block(metric.column)
-        return self.sample_of(values, self.limits if metric.is_bounded else {}) if values else None
+        limits = self.limits if metric.is_bounded else {}
+        return self.sample_of(values, self.resolution(metric), limits) if values else None
 
-    def sample_of(self, values: ByBlock, limits: Mapping[int, Limit]) -> Sample:
+    def resolution(self, metric: Metric) -> Resolution:
+        """Return how finely a metric's values are known."""
+        return metric.resolution_of(self.values(metric.step_column) if metric.step_column else ())
+
+    def sample_of(self, values: ByBlock, resolution: Resolution, limits: Mapping[int, Limit]) -> Sample:
         """Return values by block as a sample of this cell's."""
         return Sample(
-            values=values, recorded=self.recorded, invalid=self.invalid, mean=self.mean, limits=limits
+            values=values,
+            recorded=self.recorded,
+            invalid=self.invalid,
+            resolution=resolution,
+            mean=self.mean,
+            limits=limits,
         )
 
     def estimate(self, metric: Metric) -> Estimate | None:
@@ -153,8 +163,11 @@ class Cell(Recorded):
 
     def of_parts(self, limits: Mapping[int, Limit]) -> dict[int, Estimate]:
         """Return the mean of each part over its blocks, bounded by these limits."""
+        parts = self.reading.parts
+        resolution = self.resolution(parts.metric) if parts else Resolution()
         return {
-            number: self.sample_of(part.by_block, limits).estimate() for number, part in self.parts.items()
+            number: self.sample_of(part.by_block, resolution, limits).estimate()
+            for number, part in self.parts.items()
         }
 
     def deviation(self, metric: Metric) -> float | None:

@@ -5,26 +5,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vtax.model import numbers
+from vtax.model.metric import BUCKET
 from vtax.model.numbers import Format
+from vtax.statistics import PER_MILLE, Resolution
 
 
 @dataclass(frozen=True)
 class Lost:
-    """Something that is lost when it gets less, or, of a time, more. `column` is what trials have of it."""
+    """Something that is lost when it gets less, or, of a time, more. `column` is what trials have of it, in steps."""
 
     column: str
     unit: str
     form: Format
     verb: str
+    resolution: Resolution
     is_time: bool = False
 
 
-RECEIVED = Lost("received_mbps", "Mbit/s", numbers.mbps, "receives")
-GOODPUT = Lost("goodput_mbps", "Mbit/s", numbers.mbps, "receives")
-DELIVERED = Lost("delivered_ratio", "% of what is sent", numbers.ratio_as_percent, "delivers")
-MEDIAN_DELAY = Lost("latency_p50_ns", "µs", numbers.microseconds, "has a median delay of", is_time=True)
-MEAN_TIME = Lost("latency_mean_ns", "µs", numbers.microseconds, "has a mean time of", is_time=True)
-ROUND_TRIP = Lost("rtt_ns", "µs", numbers.microseconds, "has a round trip of", is_time=True)
+_ONE_IN_A_THOUSAND = Resolution(step=1e-3)
+_BUCKET = Resolution(share=BUCKET)
+TCP_RTT = Resolution(step=1000.0)
+"""TCP tells its round trip in whole microseconds."""
+
+RECEIVED = Lost("received_mbps", "Mbit/s", numbers.mbps, "receives", PER_MILLE)
+GOODPUT = Lost("goodput_mbps", "Mbit/s", numbers.mbps, "receives", PER_MILLE)
+DELIVERED = Lost(
+    "delivered_ratio", "% of what is sent", numbers.ratio_as_percent, "delivers", _ONE_IN_A_THOUSAND
+)
+MEDIAN_DELAY = Lost(
+    "latency_p50_ns", "µs", numbers.microseconds, "has a median delay of", _BUCKET, is_time=True
+)
+MEAN_TIME = Lost("latency_mean_ns", "µs", numbers.microseconds, "has a mean time of", PER_MILLE, is_time=True)
+ROUND_TRIP = Lost("rtt_ns", "µs", numbers.microseconds, "has a round trip of", TCP_RTT, is_time=True)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from vtax.model.bound import Bound
-from vtax.statistics import Interval, MeanInterval, mean_interval
+from vtax.statistics import Interval, MeanInterval, Resolution, mean_interval
 from vtax.statistics.interval import CONFIDENCE
 
 
@@ -71,12 +71,14 @@ def estimate(interval: Interval, left_out: float) -> Estimate:
     return Estimate(interval.mean, interval.low, interval.high, interval.n, left_out)
 
 
-def mean_estimate(values: Sequence[float], left_out: float, mean: MeanInterval = mean_interval) -> Estimate:
-    """The mean of one value a block."""
-    return estimate(mean(values, CONFIDENCE), left_out)
+def mean_estimate(
+    values: Sequence[float], left_out: float, resolution: Resolution, mean: MeanInterval = mean_interval
+) -> Estimate:
+    """The mean of one value a block, none below 0; its interval is wider by the values' steps."""
+    return estimate(resolution.of_mean(mean(values, CONFIDENCE)), left_out)
 
 
-def mean_of_known(values: Iterable[float | None], left_out: float) -> Estimate | None:
+def mean_of_known(values: Iterable[float | None], left_out: float, resolution: Resolution) -> Estimate | None:
     """The mean of one value a block over the blocks that have one; None where none has."""
     known = [value for value in values if value is not None]
-    return mean_estimate(known, left_out) if known else None
+    return mean_estimate(known, left_out, resolution) if known else None

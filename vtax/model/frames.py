@@ -17,7 +17,7 @@ from vtax.model.marks import (
     UPLINK_LIMITED,
     marked,
 )
-from vtax.model.metric import Better, Metric
+from vtax.model.metric import ONE_IN_A_THOUSAND, Better, Metric
 from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, LOSS, THROUGHPUT
 from vtax.model.quantity import Quantity
 
@@ -28,6 +28,7 @@ OFFERED = Metric(
     unit="Mbit/s",
     better=Better.HIGHER,
     form=numbers.mbps,
+    resolution=ONE_IN_A_THOUSAND,
 )
 """Layer 1, all streams together."""
 RECEIVED_FPS = Metric(
@@ -38,6 +39,7 @@ RECEIVED_FPS = Metric(
     better=Better.HIGHER,
     form=numbers.whole,
     is_bounded=True,
+    resolution=ONE_IN_A_THOUSAND,
 )
 """Frames that all streams together received a second."""
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from vtax.model.numbers import Format
 from vtax.results.schema.hosts import SINK, SinkTime
 from vtax.statistics.quantiles import BUCKETS_AN_OCTAVE
+from vtax.statistics.resolution import PER_MILLE, Resolution
 
 BUCKET = 1 / BUCKETS_AN_OCTAVE
 """The width of a histogram's bucket, as a share of its values."""
-ONE_IN_A_THOUSAND = 1e-3
+ONE_IN_A_THOUSAND = PER_MILLE.share
 """One frame or request of the thousand that a short trial has, or a nanosecond of a microsecond."""
 
 
@@ -59,10 +61,11 @@ class Metric:
 
     Where it `is_bounded`, something other than the platform may have kept it from more. Changes of it are relative, in
     percent, or where `points` of the values themselves, which are ratios, in percentage points; those have a tolerance
-    of their own. `resolution` is the width of the steps that values come in, as a share of them; where each trial
-    records that width in the metric's unit, `step_sql` is its sum. Of a `quantile`, a repetition without one may have
-    lost what it would be of: without that repetition the others would look too good. Not so where `late_sql` holds:
-    there the source was as late as frames took, and what is missing says nothing of the platform.
+    of their own. `resolution` is the width of the steps that values come in, as a share of them, and where `points` in
+    their unit; where each trial records that width in the metric's unit, `step_sql` is its sum. Of a `quantile`, a
+    repetition without one may have lost what it would be of: without that repetition the others would look too good.
+    Not so where `late_sql` holds: there the source was as late as frames took, and what is missing says nothing of the
+    platform.
     """
 
     name: str
@@ -94,6 +97,12 @@ class Metric:
     def step_column(self) -> str | None:
         """The name of the recorded step in a query; None where the resolution is a share."""
         return f"{self.column}_step" if self.step_sql else None
+
+    def resolution_of(self, steps: Iterable[float]) -> Resolution:
+        """Return that of values whose trials recorded these steps; none where the metric has none, or they are lost."""
+        if step := max(steps, default=0.0):
+            return Resolution(step=step)
+        return Resolution(step=self.resolution) if self.points else Resolution(share=self.resolution)
 
     @property
     def late_column(self) -> str | None:

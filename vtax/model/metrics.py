@@ -69,7 +69,9 @@ LOSS = Metric(
     points=True,
     tolerance=CARRIED_IN_FULL_LOSS_RATIO,
     resolution=ONE_IN_A_THOUSAND,
+    step_sql="1.0 / nullif(sum(frames_sent), 0)",
 )
+"""In steps of one frame; of what is no frame, of one in a thousand."""
 RESPONSE_TIME = Metric(
     name="response_time",
     column="latency_mean_ns",
@@ -90,6 +92,7 @@ SINK = Metric(
     better=Better.LOWER,
     form=numbers.percent,
     relation=SINK_CPU,
+    resolution=ONE_IN_A_THOUSAND,
 )
 """The calibrated time of the sink on the CPUs of host and guests; 100 = one CPU."""
 WAITED = Metric(
@@ -100,6 +103,7 @@ WAITED = Metric(
     better=Better.LOWER,
     form=numbers.ratio_as_percent,
     points=True,
+    resolution=ONE_IN_A_THOUSAND,
 )
 """Share of the window in which the sources found no room for a frame, the mean of the streams."""
 CPU = Metric(

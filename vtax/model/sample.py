@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 
 from vtax.model.bound import Bound, Limit, main_limit
 from vtax.model.estimate import Estimate, estimate
-from vtax.statistics import Interval, MeanInterval, mean_interval, paired_difference, paired_ratio
+from vtax.statistics import (
+    Interval,
+    MeanInterval,
+    Resolution,
+    mean_interval,
+    paired_difference,
+    paired_ratio,
+)
 from vtax.statistics.interval import CONFIDENCE
+from vtax.statistics.resolution import ratio_wider_by, step_of_difference, wider_by
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sample:
     """A cell's values by block, in one unit; those of one block are compared with each other.
 
-    `limits` has what bounded a block's value in the platform's stead, which might have reached more. Blocks that it
-    does not name are exact.
+    `resolution` is how finely they are known; every interval formed of them is wider by it. `limits` has what bounded a
+    block's value in the platform's stead, which might have reached more. Blocks that it does not name are exact.
     """
 
     values: Mapping[int, float]
     recorded: int
     invalid: int
+    resolution: Resolution
     mean: MeanInterval = mean_interval
     limits: Mapping[int, Limit] = field(default_factory=dict)
 
@@ -36,11 +46,20 @@ class Sample:
 
     def scaled(self, factor: float) -> Sample:
         """Return the values times a factor above 0."""
-        return replace(self, values={block: factor * value for block, value in self.values.items()})
+        return replace(
+            self,
+            values={block: factor * value for block, value in self.values.items()},
+            resolution=self.resolution.scaled(factor),
+        )
 
     def estimate(self, confidence: float = CONFIDENCE) -> Estimate:
         """The mean over the blocks."""
-        return estimate(self._mean(confidence), self.invalid / self.recorded).read_as(self.bound())
+        return estimate(self.interval(confidence), self.invalid / self.recorded).read_as(self.bound())
+
+    def interval(self, confidence: float = CONFIDENCE) -> Interval:
+        """The interval of the mean over the blocks by scatter and steps alone, whatever bounded the values."""
+        found = self.mean(list(self.values.values()), confidence)
+        return self.resolution.of_mean(found, is_signed=min(self.values.values()) < 0)
 
     def ratio(self, other: Sample, confidence: float = CONFIDENCE) -> Estimate | None:
         """Itself over another; None where no block has both, or the other is zero."""
@@ -61,11 +80,21 @@ class Sample:
         both = self.values.keys() & other.values.keys()
         return self.bound(both).over(other.bound(both))
 
-    def _mean(self, confidence: float) -> Interval:
-        return self.mean(list(self.values.values()), confidence)
-
     def _ratio(self, other: Sample, confidence: float) -> Interval | None:
-        return paired_ratio(self.values, other.values, confidence, self.mean)
+        found = paired_ratio(self.values, other.values, confidence, self.mean)
+        if found is None or found.low is None:
+            return found
+        shares = (side.resolution.at(average := side._average) / average for side in (self, other))
+        return ratio_wider_by(found, step_of_difference(*shares))
 
     def _difference(self, other: Sample, confidence: float) -> Interval | None:
-        return paired_difference(self.values, other.values, confidence, self.mean)
+        found = paired_difference(self.values, other.values, confidence, self.mean)
+        if found is None:
+            return None
+        return wider_by(
+            found, step_of_difference(*(side.resolution.at(side._average) for side in (self, other)))
+        )
+
+    @property
+    def _average(self) -> float:
+        return fmean(self.values.values())

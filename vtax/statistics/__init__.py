@@ -1,10 +1,11 @@
 """Statistics of trust: no number without its interval and its n.
 
-`interval` means and proportions, `anytime` means whose values decided how many there are, `paired` comparisons within
-blocks, `unpaired` ones without, `many` comparisons at once, `change` whether campaigns differ by more than a
-tolerance, `power` the smallest change that would have been found, `changepoints` where a series of campaigns changes,
-`selection` the maximum over loads, `histograms` of delay, `distributions` and their `quantiles`, `search` loads by
-their loss, `fairness` of what is shared, `artifacts` in many durations of one operation.
+`interval` means and proportions, `resolution` the steps that values come in, `anytime` means whose values decided how
+many there are, `paired` comparisons within blocks, `unpaired` ones without, `many` comparisons at once, `change`
+whether campaigns differ by more than a tolerance, `power` the smallest change that would have been found,
+`changepoints` where a series of campaigns changes, `selection` the maximum over loads, `histograms` of delay,
+`distributions` and their `quantiles`, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many
+durations of one operation.
 Each function names its source.
 """
 
@@ -25,10 +26,13 @@ from vtax.statistics.many import Difference, Picked, pick_differences
 from vtax.statistics.paired import in_pairs, paired_difference, paired_ratio
 from vtax.statistics.power import POWER
 from vtax.statistics.quantiles import quantile_interval
+from vtax.statistics.resolution import COUNTED, PER_MILLE, Resolution
 from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
 from vtax.statistics.unpaired import Comparison, compare, discoveries, discovery_level
 
 __all__ = [
+    "COUNTED",
+    "PER_MILLE",
     "POWER",
     "Change",
     "ChangePoints",
@@ -39,6 +43,7 @@ __all__ = [
     "Interval",
     "MeanInterval",
     "Picked",
+    "Resolution",
     "Selection",
     "absolute_change",
     "anytime_interval",

@@ -12,19 +12,21 @@ from vtax.model.metric import HOST_CPU, SINK_CPU
 from vtax.model.reading import USABLE
 from vtax.model.series import series
 from vtax.results import Result
+from vtax.statistics import PER_MILLE, Resolution
 
 # A trial may name a component more than once (on several hosts): summed before the mean.
 _CPU = f"""
 WITH {USABLE}, trial AS (
-    SELECT trial_id, domain, component, sum(percent) AS percent FROM cpu WHERE samples IS NULL GROUP BY ALL
+    SELECT trial_id, domain, component, sum(percent) AS percent, sum(high - percent) AS step
+    FROM cpu WHERE samples IS NULL GROUP BY ALL
     UNION ALL
-    SELECT trial_id, 'host' AS domain, 'without the sink' AS component, percent FROM {HOST_CPU.rows}
+    SELECT trial_id, 'host' AS domain, 'without the sink' AS component, percent, step FROM {HOST_CPU.rows}
     WHERE trial_id IN (SELECT trial_id FROM {SINK_CPU.rows})
 ), blocks AS (
-    SELECT cell, uut_context, domain, component, block, avg(percent) AS percent
+    SELECT cell, uut_context, domain, component, block, avg(percent) AS percent, max(step) AS step
     FROM usable JOIN trial USING (trial_id) GROUP BY ALL
 )
-SELECT cell, uut_context, domain, component, list(percent ORDER BY block) AS percent
+SELECT cell, uut_context, domain, component, list(percent ORDER BY block) AS percent, max(step) AS step
 FROM blocks WHERE percent IS NOT NULL GROUP BY ALL ORDER BY domain, component
 """  # noqa: S608, made of constants
 
@@ -33,15 +35,16 @@ _LEDGER = f"""
 WITH {USABLE}, sampled AS (
     SELECT trial_id, domain, component, sum(percent) AS percent FROM cpu WHERE samples IS NOT NULL GROUP BY ALL
 ), metered AS (
-    SELECT DISTINCT trial_id FROM sampled
+    SELECT trial_id, sum(percent) / nullif(sum(samples), 0) AS step FROM cpu WHERE samples IS NOT NULL GROUP BY trial_id
 ), account AS (
     SELECT DISTINCT cell, uut_context, domain, component FROM usable JOIN sampled USING (trial_id)
 ), blocks AS (
-    SELECT cell, uut_context, domain, component, block, avg(coalesce(percent, 0)) AS percent
+    SELECT cell, uut_context, domain, component, block, avg(coalesce(percent, 0)) AS percent,
+           max(step) AS step
     FROM usable JOIN metered USING (trial_id) JOIN account USING (cell, uut_context)
     LEFT JOIN sampled USING (trial_id, domain, component) GROUP BY ALL
 )
-SELECT cell, uut_context, domain, component, list(percent ORDER BY block) AS percent
+SELECT cell, uut_context, domain, component, list(percent ORDER BY block) AS percent, max(step) AS step
 FROM blocks GROUP BY ALL ORDER BY domain, component
 """  # noqa: S608, made of constants
 
@@ -97,14 +100,14 @@ def cpu_ledger(result: Result, cells: Sequence[Cell]) -> list[CpuUse]:
 def _use(result: Result, cells: Sequence[Cell], query: str, owners: dict[str, str]) -> list[CpuUse]:
     if not cells:
         return []
-    found: dict[tuple[str, str], list[tuple[str, str, Sequence[float]]]] = {}
+    found: dict[tuple[str, str], list[tuple[str, str, Sequence[float], float]]] = {}
     rows = result.columns(query)
-    for cell_key, context, domain, component, percent in zip(
-        *(rows[name].to_pylist() for name in ("cell", "uut_context", "domain", "component")),
+    for cell_key, context, domain, component, step, percent in zip(
+        *(rows[name].to_pylist() for name in ("cell", "uut_context", "domain", "component", "step")),
         series(rows["percent"]),
         strict=True,
     ):
-        found.setdefault((cell_key, context), []).append((domain, component, percent))
+        found.setdefault((cell_key, context), []).append((domain, component, percent, step or 0.0))
     order = {domain: position for position, domain in enumerate(owners)}
     return [
         CpuUse(
@@ -115,10 +118,10 @@ def _use(result: Result, cells: Sequence[Cell], query: str, owners: dict[str, st
             uut_context=cell.uut_context,
             domain=domain,
             component=component,
-            percent=mean_estimate(percent, cell.left_out, cell.mean),
+            percent=mean_estimate(percent, cell.left_out, Resolution(step, PER_MILLE.share), cell.mean),
         )
         for cell in cells
-        for domain, component, percent in sorted(
+        for domain, component, percent, step in sorted(
             found.get((cell.key, cell.uut_context), []),
             key=lambda row: (order.get(row[0], len(order)), row[1]),
         )

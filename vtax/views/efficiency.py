@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from vtax.model.bound import Limit
-from vtax.model.estimate import Estimate, estimate
+from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
 from vtax.model.platform import RAW, Platform
-from vtax.statistics import paired_difference
 from vtax.views.goodput import aggregate_sample
 from vtax.views.stream_cells import StreamCell
 
@@ -117,12 +116,10 @@ def _ratio(cell: StreamCell, reference: StreamCell, testbed: Mapping[str, JsonVa
 
 
 def _cpu_added(cell: StreamCell, reference: StreamCell) -> Estimate | None:
-    found = paired_difference(
-        cell.by_block(lambda trial: trial.host_percent),
-        reference.by_block(lambda trial: trial.host_percent),
-        mean=cell.mean,
+    own, other = (
+        each.sample(lambda trial: trial.host_percent, each.host_resolution) for each in (cell, reference)
     )
-    return estimate(found, _left_out(cell, reference)) if found else None
+    return own.difference(other) if own and other else None
 
 
 def _left_out(*cells: StreamCell) -> float:

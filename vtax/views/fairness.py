@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
-from vtax.statistics import jain_index
+from vtax.statistics import PER_MILLE, jain_index
 from vtax.views.guest_cpu import percent_of_guests
 from vtax.views.stream_cells import BulkTrial, Metric, StreamCell
 
@@ -52,7 +52,7 @@ def _of_cpu(trial: BulkTrial) -> float | None:
 
 def _index(cell: StreamCell, metric: Metric) -> Estimate | None:
     """The mean index; its interval does not know the index's bounds, and is cut at them."""
-    found = cell.estimate(metric)
+    found = cell.estimate(metric, PER_MILLE)
     if found is None or found.low is None or found.high is None:
         return found
     return replace(found, low=max(found.low, 1 / cell.guests), high=min(found.high, 1.0))

@@ -13,8 +13,7 @@ from vtax.model.marks import FAR_END_BUSY
 from vtax.model.recorded import Recorded
 from vtax.model.sample import Sample
 from vtax.model.streams import LINK_FULL, fills_link, link_goodput_mbps
-from vtax.statistics import Interval, fair_share
-from vtax.statistics.interval import CONFIDENCE
+from vtax.statistics import PER_MILLE, Interval, fair_share
 from vtax.views.stream_cells import BulkTrial, StreamCell
 
 
@@ -42,8 +41,11 @@ class Goodput(Recorded):
         return self.of_link is not None and self.of_link.value >= LINK_FULL
 
     def scatter(self) -> Interval:
-        """The aggregate's interval by its scatter alone, whatever bounded it."""
-        return self.cell.mean(list(self.cell.by_block(aggregate_mbps).values()), CONFIDENCE)
+        """The aggregate's interval by scatter and steps alone, whatever bounded it."""
+        sample = self.cell.sample(aggregate_mbps, PER_MILLE)
+        if sample is None:
+            raise ValueError("a goodput has a value")
+        return sample.interval()
 
 
 def goodput_by_guests(cells: Iterable[StreamCell], testbed: Mapping[str, JsonValue]) -> list[Goodput]:
@@ -69,13 +71,13 @@ def goodput_limits(cell: StreamCell, testbed: Mapping[str, JsonValue]) -> dict[i
 
 def aggregate_sample(cell: StreamCell, testbed: Mapping[str, JsonValue]) -> Sample | None:
     """R aggregate by block, with what bounded it; None where the cell has no usable trial."""
-    return cell.sample(aggregate_mbps, goodput_limits(cell, testbed))
+    return cell.sample(aggregate_mbps, PER_MILLE, goodput_limits(cell, testbed))
 
 
 def _goodput(cell: StreamCell, testbed: Mapping[str, JsonValue]) -> Goodput | None:
     link_mbps, limits = link_goodput_mbps(cell.setting, testbed), goodput_limits(cell, testbed)
-    aggregate = cell.estimate(aggregate_mbps, limits)
-    share = cell.estimate(lambda trial: fair_share(list(trial.goodput_mbps.values())), limits)
+    aggregate = cell.estimate(aggregate_mbps, PER_MILLE, limits)
+    share = cell.estimate(lambda trial: fair_share(list(trial.goodput_mbps.values())), PER_MILLE, limits)
     if aggregate is None or share is None:
         return None
     return Goodput(
@@ -85,7 +87,9 @@ def _goodput(cell: StreamCell, testbed: Mapping[str, JsonValue]) -> Goodput | No
         guests=cell.guests,
         aggregate_mbps=aggregate,
         fair_share_mbps=share,
-        by_guest_mbps=cell.by_guest(lambda guest: lambda trial: trial.goodput_mbps.get(guest), limits),
+        by_guest_mbps=cell.by_guest(
+            lambda guest: lambda trial: trial.goodput_mbps.get(guest), PER_MILLE, limits
+        ),
         link_mbps=link_mbps,
         of_link=aggregate.map(lambda mbps: mbps / link_mbps) if link_mbps else None,
         far_end_busy=any(FAR_END_BUSY in trial.marks for trial in cell.trials),

@@ -12,6 +12,7 @@ from vtax.model.estimate import Estimate, mean_estimate
 from vtax.model.levels import Setting
 from vtax.model.reading import USABLE
 from vtax.results import Result
+from vtax.statistics import Resolution
 
 # All phases of a trial, all streams together; a trial without a hop that others have lost nothing there.
 # A hop's reason is the one that most of its streams and trials give.
@@ -23,22 +24,24 @@ WITH {USABLE}, trial AS (
 ), places AS (
     SELECT DISTINCT cell, uut_context, hop FROM usable JOIN trial USING (trial_id)
 ), blocks AS (
-    SELECT cell, uut_context, hop, block, avg(coalesce(dropped, 0) / sent) AS share, mode(reason) AS reason
+    SELECT cell, uut_context, hop, block, avg(coalesce(dropped, 0) / sent) AS share,
+           max(1.0 / sent) AS step, mode(reason) AS reason
     FROM usable JOIN places USING (cell, uut_context) JOIN sent USING (trial_id)
     LEFT JOIN trial USING (trial_id, hop) WHERE sent > 0 GROUP BY ALL
 )
-SELECT cell, uut_context, hop, list(share ORDER BY block) AS shares, mode(reason) AS reason
+SELECT cell, uut_context, hop, list(share ORDER BY block) AS shares, max(step) AS step, mode(reason) AS reason
 FROM blocks GROUP BY ALL HAVING max(share) > 0 ORDER BY hop
 """  # noqa: S608, made of constants
 
 
 class _Hop(Struct, frozen=True):
-    """A hop of a cell that lost frames: its share of those sent, a value a block."""
+    """A hop of a cell that lost frames: its share of those sent, a value a block, and the share that one is."""
 
     cell: str
     uut_context: str
     hop: str
     shares: list[float]
+    step: float
     reason: str | None
 
 
@@ -69,7 +72,7 @@ def losses(result: Result, cells: Sequence[Cell]) -> list[Loss]:
             intended_mbps=cell.level,
             uut_context=cell.uut_context,
             hop=lost.hop,
-            ratio=mean_estimate(lost.shares, cell.left_out, cell.mean),
+            ratio=mean_estimate(lost.shares, cell.left_out, Resolution(step=lost.step), cell.mean),
             reason=lost.reason,
         )
         for cell in cells

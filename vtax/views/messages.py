@@ -15,6 +15,7 @@ from vtax.model.platform import Platform, references
 from vtax.model.published import printed_rows
 from vtax.model.streams import link_goodput_mbps, stream_levels, without_message
 from vtax.results.stored import StoredScenario
+from vtax.statistics import COUNTED
 from vtax.views.goodput import aggregate_sample
 from vtax.views.stream_cells import StreamCell
 
@@ -87,8 +88,8 @@ def _row(
         of_link=goodput.map(lambda mbps: mbps / link_mbps) if link_mbps else None,
         reference=reference,
         ratio=sample.ratio(beside) if beside else None,
-        retransmissions=cell.estimate(lambda trial: trial.retransmissions),
-        send_buffer_bytes=cell.estimate(lambda trial: trial.send_buffer_bytes),
-        receive_buffer_bytes=cell.estimate(lambda trial: trial.receive_buffer_bytes),
-        host_percent=cell.estimate(lambda trial: trial.host_percent),
+        retransmissions=cell.estimate(lambda trial: trial.retransmissions, COUNTED),
+        send_buffer_bytes=cell.estimate(lambda trial: trial.send_buffer_bytes, COUNTED),
+        receive_buffer_bytes=cell.estimate(lambda trial: trial.receive_buffer_bytes, COUNTED),
+        host_percent=cell.estimate(lambda trial: trial.host_percent, cell.host_resolution),
     )

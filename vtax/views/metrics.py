@@ -17,6 +17,7 @@ from vtax.model.metrics import (
 from vtax.model.reading import USABLE, read_cells
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
+from vtax.statistics import Resolution
 from vtax.views.provenance import workload_kind
 
 METRICS = {kind: catalogue.metrics for kind, catalogue in CATALOGUES.items()}
@@ -92,6 +93,10 @@ class MeasuredCell:
         if not metric.quantile:
             return 0
         return self.blocks - len(self.values[metric.name]) - self.late.get(metric.name, 0)
+
+    def resolution(self, metric: Metric) -> Resolution:
+        """Return how finely a metric's values are known."""
+        return metric.resolution_of([self.steps.get(metric.name, 0.0)])
 
     def limit_of(self, metric: Metric) -> Limit | None:
         """What bounded a metric; None where its values are the platform's own."""

@@ -14,6 +14,7 @@ from vtax.model.published import printed_rows
 from vtax.model.reading import recorded_cells
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
+from vtax.statistics import PER_MILLE
 
 # The mean over the neighbours, which all do the same.
 _BLOCKS = """
@@ -65,11 +66,13 @@ def neighbour_loads(result: Result, platforms: Iterable[str]) -> list[NeighbourL
     for cell in recorded_cells(result, Levels) if blocks else ():
         own = blocks.get(cell.key, [])
         means = {
-            "offered_mbps": mean_of_known([block.offered_mbps for block in own], cell.left_out),
-            "received_mbps": mean_of_known([block.received_mbps for block in own], cell.left_out),
-            "goodput_mbps": mean_of_known([block.goodput_mbps for block in own], cell.left_out),
-            "latency_mean_ns": mean_of_known([block.latency_mean_ns for block in own], cell.left_out),
-            "maximum_mbps": mean_of_known([block.maximum_mbps for block in own], cell.left_out),
+            "offered_mbps": mean_of_known([block.offered_mbps for block in own], cell.left_out, PER_MILLE),
+            "received_mbps": mean_of_known([block.received_mbps for block in own], cell.left_out, PER_MILLE),
+            "goodput_mbps": mean_of_known([block.goodput_mbps for block in own], cell.left_out, PER_MILLE),
+            "latency_mean_ns": mean_of_known(
+                [block.latency_mean_ns for block in own], cell.left_out, PER_MILLE
+            ),
+            "maximum_mbps": mean_of_known([block.maximum_mbps for block in own], cell.left_out, PER_MILLE),
         }
         if any(means.values()):
             words = cell.key.removeprefix(f"platform={cell.platform}").strip() or "all"

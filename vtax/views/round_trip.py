@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from vtax.model.diagnosed import TCP_RTT
 from vtax.model.estimate import Estimate
 from vtax.model.levels import Setting
 from vtax.views.stream_cells import StreamCell
@@ -29,7 +30,7 @@ def round_trips(cells: Iterable[StreamCell]) -> list[RoundTrip]:
             platform=cell.platform,
             setting=cell.setting,
             guests=cell.guests,
-            by_guest_ns=cell.by_guest(lambda guest: lambda trial: trial.rtt_ns.get(guest)),
+            by_guest_ns=cell.by_guest(lambda guest: lambda trial: trial.rtt_ns.get(guest), TCP_RTT),
         )
         for cell in cells
     ]

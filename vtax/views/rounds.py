@@ -21,7 +21,7 @@ from vtax.model.recorded import Recorded
 from vtax.model.runs import RunLevels, run_levels
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
-from vtax.statistics import Change, in_pairs, relative_change, samples_needed
+from vtax.statistics import PER_MILLE, Change, in_pairs, relative_change, samples_needed
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
@@ -202,13 +202,13 @@ def _statistics(runs: Runs, reference: str | None, other: Runs | None) -> Rounds
 
 
 def _mean(runs: Runs, by_block: Mapping[int, float]) -> Estimate | None:
-    return mean_of_known(by_block.values(), runs.left_out)
+    return mean_of_known(by_block.values(), runs.left_out, PER_MILLE)
 
 
 def _dispersion(runs: Runs, other: Runs) -> Change | None:
     """How the deviation within runs differs from the reference's, block by block; None of fewer than two blocks."""
     own, reference = in_pairs(runs.deviations_ns, other.deviations_ns).T.tolist()
-    return relative_change(reference, own, paired=True)
+    return relative_change(reference, own, resolution=PER_MILLE.share, paired=True)
 
 
 def _quantile(done: NDArray[np.float64], rounds: int, q: float) -> float | None:

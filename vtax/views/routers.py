@@ -17,28 +17,32 @@ from vtax.model.published import printed_rows
 from vtax.model.reading import USABLE
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
+from vtax.statistics import PER_MILLE, Resolution
 
 # The mean over the routers, which all send as much.
 _ROUTERS = f"""
 WITH {USABLE}, trial AS (
-    SELECT trial_id, avg(received_fps) AS fps, sum(frames_lost) / sum(frames_sent) AS loss
+    SELECT trial_id, avg(received_fps) AS fps, sum(frames_lost) / sum(frames_sent) AS loss,
+           1.0 / sum(frames_sent) AS step
     FROM flows WHERE role = 'victim' GROUP BY trial_id HAVING sum(frames_sent) > 0
 ), blocks AS (
-    SELECT cell, uut_context, block, avg(fps) AS fps, avg(loss) AS loss
+    SELECT cell, uut_context, block, avg(fps) AS fps, avg(loss) AS loss, max(step) AS step
     FROM usable JOIN trial USING (trial_id) GROUP BY ALL
 )
-SELECT cell, uut_context, list(fps ORDER BY block) AS fps, list(loss ORDER BY block) AS loss
+SELECT cell, uut_context, list(fps ORDER BY block) AS fps, list(loss ORDER BY block) AS loss,
+       max(step) AS step
 FROM blocks GROUP BY ALL
 """  # noqa: S608, made of constants
 
 
 class _Router(Struct, frozen=True):
-    """What the routers of a cell forward and lose, a value a block."""
+    """What the routers of a cell forward and lose, a value a block, and the share that one frame is."""
 
     cell: str
     uut_context: str
     fps: list[float]
     loss: list[float]
+    step: float
 
 
 @dataclass(frozen=True)
@@ -63,10 +67,10 @@ def router_rates(result: Result, cells: Iterable[Cell]) -> list[RouterRate]:
             platform=cell.platform,
             setting=cell.setting,
             intended_mbps=cell.level,
-            received_fps=mean_estimate(row.fps, cell.left_out, cell.mean).read_as(
+            received_fps=mean_estimate(row.fps, cell.left_out, PER_MILLE, cell.mean).read_as(
                 Bound.of(throughput_limits(cell).values())
             ),
-            loss_ratio=mean_estimate(row.loss, cell.left_out, cell.mean),
+            loss_ratio=mean_estimate(row.loss, cell.left_out, Resolution(step=row.step), cell.mean),
         )
         for cell in cells
         if (row := found.get((cell.key, cell.uut_context))) is not None

@@ -17,7 +17,7 @@ from vtax.model.reading import recorded_cells
 from vtax.model.recorded import Recorded
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
-from vtax.statistics import Distribution, decode, merge, quantile_interval
+from vtax.statistics import COUNTED, Distribution, decode, merge, quantile_interval
 from vtax.views.tracing_cost import added_by_tracing
 
 TOTAL, UNATTRIBUTED = "total", "unattributed"
@@ -246,7 +246,7 @@ def _delay(cell: TracedCell, place: Place, blocks: Sequence[StageBlock]) -> Stag
         stage=stage,
         position=blocks[0].position,
         packets=sum(block.packets for block in blocks),
-        mean_ns=mean_estimate([block.mean_ns for block in blocks], cell.left_out),
+        mean_ns=mean_estimate([block.mean_ns for block in blocks], cell.left_out, COUNTED),
         curve=_curve(merge(timed)),
         **{name: estimate(found, cell.left_out) if found else None for name, found in quantiles.items()},
     )

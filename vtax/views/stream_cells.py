@@ -16,7 +16,7 @@ from vtax.model.recorded import Recorded
 from vtax.model.sample import Sample
 from vtax.model.streams import StreamLevels
 from vtax.results import Result, whole
-from vtax.statistics import MeanInterval, anytime_interval, mean_interval
+from vtax.statistics import MeanInterval, Resolution, anytime_interval, mean_interval
 
 Account = tuple[str, int | None]
 """A domain of the CPU ledger, and the number of the guest where it is one's."""
@@ -35,12 +35,13 @@ FROM flows WHERE role = 'victim' GROUP BY ALL
 """
 
 _HOST = """
-SELECT trial_id, sum(percent) AS percent FROM cpu
+SELECT trial_id, sum(percent) AS percent, sum(high - percent) AS step FROM cpu
 WHERE domain = 'host' AND component = 'total' AND samples IS NULL GROUP BY trial_id
 """
 
 _LEDGER = """
-SELECT trial_id, domain, CASE WHEN domain = 'guest' THEN guest END AS guest, sum(percent) AS percent FROM cpu
+SELECT trial_id, domain, CASE WHEN domain = 'guest' THEN guest END AS guest, sum(percent) AS percent,
+       sum(samples) AS samples FROM cpu
 WHERE samples IS NOT NULL GROUP BY ALL ORDER BY domain, guest
 """
 
@@ -71,6 +72,7 @@ class _HostTime(Struct, frozen=True):
 
     trial_id: int
     percent: float
+    step: float | None
 
 
 class _LedgerTime(Struct, frozen=True):
@@ -80,6 +82,7 @@ class _LedgerTime(Struct, frozen=True):
     domain: str
     guest: int | None
     percent: float
+    samples: int
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class BulkTrial:
 
     `rtt_ns` holds none where the transport tells none. `host_percent` is the busy time of the CPUs of host and
     guests (100 = one CPU); `ledger_percent` what each account of the machine had, empty where nothing was sampled.
-    Buffers are means over all sockets.
+    Buffers are means over all sockets. `host_step` and `ledger_step` are what a tick, or a sample, is of them.
     """
 
     block: int
@@ -100,6 +103,8 @@ class BulkTrial:
     retransmissions: float | None = None
     send_buffer_bytes: float | None = None
     receive_buffer_bytes: float | None = None
+    host_step: float = 0.0
+    ledger_step: float = 0.0
 
 
 Metric = Callable[[BulkTrial], float | None]
@@ -132,25 +137,47 @@ class StreamCell(Recorded):
                 found.setdefault(trial.block, []).append(value)
         return {block: fmean(values) for block, values in found.items()}
 
-    def sample(self, metric: Metric, limits: Mapping[int, Limit] = _NO_LIMITS) -> Sample | None:
-        """Its values by block, with what bounded them; None where no trial has a value."""
+    @property
+    def host_resolution(self) -> Resolution:
+        """How finely its host's CPU time is known."""
+        return Resolution(step=max((trial.host_step for trial in self.trials), default=0.0))
+
+    @property
+    def ledger_resolution(self) -> Resolution:
+        """How finely the ledger's accounts are known."""
+        return Resolution(step=max((trial.ledger_step for trial in self.trials), default=0.0))
+
+    def sample(
+        self, metric: Metric, resolution: Resolution, limits: Mapping[int, Limit] = _NO_LIMITS
+    ) -> Sample | None:
+        """Its values by block, with their steps and what bounded them; None where no trial has a value."""
         values = self.by_block(metric)
         if not values:
             return None
         return Sample(
-            values=values, recorded=self.recorded, invalid=self.invalid, mean=self.mean, limits=limits
+            values=values,
+            recorded=self.recorded,
+            invalid=self.invalid,
+            resolution=resolution,
+            mean=self.mean,
+            limits=limits,
         )
 
-    def estimate(self, metric: Metric, limits: Mapping[int, Limit] = _NO_LIMITS) -> Estimate | None:
+    def estimate(
+        self, metric: Metric, resolution: Resolution, limits: Mapping[int, Limit] = _NO_LIMITS
+    ) -> Estimate | None:
         """The mean over the blocks; None where no trial has a value."""
-        sample = self.sample(metric, limits)
+        sample = self.sample(metric, resolution, limits)
         return sample.estimate() if sample else None
 
     def by_guest(
-        self, metric_of: Callable[[int], Metric], limits: Mapping[int, Limit] = _NO_LIMITS
+        self,
+        metric_of: Callable[[int], Metric],
+        resolution: Resolution,
+        limits: Mapping[int, Limit] = _NO_LIMITS,
     ) -> dict[int, Estimate]:
         """The same for each guest of which some trial has a value, by its number."""
-        found = {guest: self.estimate(metric_of(guest), limits) for guest in range(self.guests)}
+        found = {guest: self.estimate(metric_of(guest), resolution, limits) for guest in range(self.guests)}
         return {guest: estimate for guest, estimate in found.items() if estimate is not None}
 
 
@@ -185,10 +212,10 @@ def _trials(result: Result) -> dict[str, list[BulkTrial]]:
     flows: dict[int, dict[int, _Flows]] = {}
     for flow in result.read(_FLOWS, _Flows):
         flows.setdefault(flow.trial_id, {})[flow.guest] = flow
-    host = {each.trial_id: each.percent for each in result.read(_HOST, _HostTime)}
-    ledger: dict[int, dict[Account, float]] = {}
+    host = {each.trial_id: each for each in result.read(_HOST, _HostTime)}
+    ledger: dict[int, dict[Account, _LedgerTime]] = {}
     for each in result.read(_LEDGER, _LedgerTime):
-        ledger.setdefault(each.trial_id, {})[each.domain, each.guest] = each.percent
+        ledger.setdefault(each.trial_id, {})[each.domain, each.guest] = each
     found: dict[str, list[BulkTrial]] = {}
     for row in result.read(_USABLE, _Usable):
         number = row.trial_id
@@ -200,15 +227,24 @@ def _trials(result: Result) -> dict[str, list[BulkTrial]]:
             block=row.block,
             goodput_mbps={guest: flow.goodput_mbps for guest, flow in guests.items()},
             rtt_ns={guest: flow.rtt_ns for guest, flow in guests.items() if flow.rtt_ns is not None},
-            host_percent=host.get(number),
-            ledger_percent=ledger.get(number, {}),
+            host_percent=host[number].percent if number in host else None,
+            ledger_percent={whose: each.percent for whose, each in ledger.get(number, {}).items()},
             marks=tuple(row.marks or ()),
             retransmissions=_over(sum, [flow.retransmissions for flow in own]),
             send_buffer_bytes=_over(fmean, [flow.send_buffer_bytes for flow in own]),
             receive_buffer_bytes=_over(fmean, [flow.receive_buffer_bytes for flow in own]),
+            host_step=(host[number].step or 0.0) if number in host else 0.0,
+            ledger_step=_of_a_sample(ledger.get(number, {}).values()),
         )
         found.setdefault(row.cell, []).append(trial)
     return found
+
+
+def _of_a_sample(accounts: Iterable[_LedgerTime]) -> float:
+    """What a sample of the ledger is in percent of one CPU; 0 of none."""
+    found = list(accounts)
+    samples = sum(each.samples for each in found)
+    return sum(each.percent for each in found) / samples if samples else 0.0
 
 
 def _over(combine: Callable[[Sequence[float]], float], values: Iterable[float | None]) -> float | None:

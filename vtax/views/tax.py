@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from vtax.model import numbers
 from vtax.model.bound import Bound, bounded_sides
@@ -16,7 +17,7 @@ from vtax.model.dimensions import load_label
 from vtax.model.estimate import Estimate, estimate
 from vtax.model.frames import OFFERED, is_carried_in_full
 from vtax.model.levels import Setting
-from vtax.model.metrics import CPU
+from vtax.model.metrics import CPU, LATENCY_P50
 from vtax.model.platform import Platform, references
 from vtax.statistics import (
     Interval,
@@ -27,9 +28,10 @@ from vtax.statistics import (
 )
 from vtax.statistics.anytime import PACING
 from vtax.statistics.interval import CONFIDENCE
+from vtax.statistics.resolution import ratio_wider_by, step_of_difference, wider_by
 from vtax.views.capacity import PDR, Capacity
 from vtax.views.delay import Delay
-from vtax.views.throughput import Maximum
+from vtax.views.throughput import STEPS, Maximum
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,12 @@ def ratio_of(maximum: Maximum, reference: Maximum) -> Estimate | None:
 
 
 def scatter_of_ratio(maximum: Maximum, reference: Maximum, confidence: float) -> Interval | None:
-    """The ratio's interval by the scatter of what was measured alone, whatever bounded it."""
+    """The ratio's interval by scatter and steps of what was measured alone, whatever bounded it."""
+    found = _scatter_of_ratio(maximum, reference, confidence)
+    return found and ratio_wider_by(found, STEPS.share)
+
+
+def _scatter_of_ratio(maximum: Maximum, reference: Maximum, confidence: float) -> Interval | None:
     if not maximum.cell.adaptive:
         return ratio_of_maxima(maximum.by_load_mbps, reference.by_load_mbps, confidence)
     half_each = (1 + confidence) / 2
@@ -206,11 +213,7 @@ def load_costs(
         if reference is None or other is None:
             continue
         delay = _added_delay(*(known.get((each.key, each.uut_context)) for each in (cell, other)))
-        cpu = paired_difference(
-            cell.by_block(CPU.column),
-            other.by_block(CPU.column),
-            mean=cell.mean,
-        )
+        own_cpu, other_cpu = cell.sample(CPU), other.sample(CPU)
         left_out = _left_out(cell, other)
         costs.append(
             LoadCost(
@@ -221,7 +224,7 @@ def load_costs(
                 emulated=emulated[cell.platform],
                 intended_mbps=cell.level,
                 added_delay_p50_ns=estimate(delay, left_out) if delay else None,
-                added_host_percent=estimate(cpu, left_out) if cpu else None,
+                added_host_percent=own_cpu.difference(other_cpu) if own_cpu and other_cpu else None,
                 carried_in_full=is_carried_in_full(cell) and is_carried_in_full(other),
             )
         )
@@ -239,7 +242,10 @@ def _added_delay(delay: Delay | None, other: Delay | None) -> Interval | None:
     difference = paired_difference(delay.p50_by_block_ns, other.p50_by_block_ns, mean=delay.cell.mean)
     if difference is None or (error_ns and difference.low is None):
         return None
-    return with_systematic_error(difference, error_ns)
+    steps = (
+        LATENCY_P50.resolution_of(()).at(fmean(side.p50_by_block_ns.values())) for side in (delay, other)
+    )
+    return wider_by(with_systematic_error(difference, error_ns), step_of_difference(*steps))
 
 
 def _place(platform: str, cell: Cell) -> tuple[str, Setting, str, str]:

@@ -25,6 +25,8 @@ from vtax.statistics import Interval, climb, load_cap, select_maximum
 from vtax.statistics.anytime import Ladder
 from vtax.statistics.interval import CONFIDENCE
 
+STEPS = THROUGHPUT.resolution_of(())
+"""How finely a throughput is known."""
 _ROUNDING = 1e-9
 """By so much two ways to compute one mean may differ."""
 
@@ -55,8 +57,11 @@ class Throughput(Recorded):
         return main_limit(throughput_limits(self.cell).values())
 
     def scatter(self) -> Interval:
-        """The interval of the throughput's mean by its scatter alone, whatever bounded it."""
-        return self.cell.mean([*received_by_block(self.cell).values()], CONFIDENCE)
+        """The interval of the throughput's mean by scatter and steps alone, whatever bounded it."""
+        sample = self.cell.sample(THROUGHPUT)
+        if sample is None:
+            raise ValueError("a throughput has a value")
+        return sample.interval()
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class Maximum:
         return self.received_mbps.bound
 
     def scatter(self, confidence: float = CONFIDENCE) -> Interval:
-        """Its interval by the scatter of what was measured alone, whatever bounded it."""
+        """Its interval by scatter and steps of what was measured alone, whatever bounded it."""
         return _pick(self.by_load_mbps, self.caps_mbps, self.cell.adaptive, confidence)[1]
 
     def ladder(self, confidence: float) -> Ladder[str]:
@@ -190,11 +195,11 @@ def _pick(
     """The load that carries the most, and the interval of the maximum itself."""
     if adaptive:
         ladder = _ladder(by_load, caps, confidence)
-        return ladder.best, ladder.interval
+        return ladder.best, STEPS.of_mean(ladder.interval)
     selected = select_maximum(by_load, confidence)
     if selected is None:
         raise ValueError("a maximum needs a cell with a usable trial")
-    return selected.load, selected.interval
+    return selected.load, STEPS.of_mean(selected.interval)
 
 
 def _ladder(

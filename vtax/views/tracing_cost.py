@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from statistics import fmean
 
 from msgspec import Struct
 
 from vtax.model.estimate import Estimate, estimate
+from vtax.model.metrics import LATENCY_P50
 from vtax.model.recorded import Recorded
 from vtax.results import Result
 from vtax.statistics import paired_difference
+from vtax.statistics.resolution import step_of_difference, wider_by
 
 Medians = dict[int, float]
 """A cell's median delay or response time by block, ns."""
@@ -42,8 +45,10 @@ def added_by_tracing(result: Result, twins: Mapping[str, tuple[Recorded, Recorde
         medians[row.cell][row.block] = row.p50_ns
     added = {}
     for key, (traced, untraced) in twins.items():
-        difference = paired_difference(medians[traced.key], medians[untraced.key])
+        own, other = medians[traced.key], medians[untraced.key]
+        difference = paired_difference(own, other)
         left_out = (traced.invalid + untraced.invalid) / (traced.recorded + untraced.recorded)
         if difference is not None:
-            added[key] = estimate(difference, left_out)
+            steps = (LATENCY_P50.resolution_of(()).at(fmean(side.values())) for side in (own, other))
+            added[key] = estimate(wider_by(difference, step_of_difference(*steps)), left_out)
     return added

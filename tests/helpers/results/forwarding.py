@@ -12,6 +12,8 @@ from vtax.units import fps
 FRAMES_SENT = 10_000
 Accounts = tuple[tuple[str, str, float], ...]
 """Domain, component and percent of a CPU."""
+TICK_PERCENT = 0.1
+"""What a tick of the kernel is in percent of a CPU, in a trial of ten seconds."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,8 @@ class Made(Trial):
             {"host": self.host, **_whose(domain), "component": name, "percent": percent, "wait_percent": wait}
             for domain, name, percent, wait in (*totals, *self.threads)
         ]
+        for row in counted[: len(totals)]:
+            row |= {"low": row["percent"] - TICK_PERCENT, "high": row["percent"] + TICK_PERCENT}
         return counted if self.sink_percent is None else [*counted, sink]
 
     def _sampled(self) -> list[Row]:

@@ -15,6 +15,7 @@ from tests.helpers.results.forwarding import Made, blocks
 from tests.helpers.results.papers import HARMED, LOST, STEADY, beside, forwarded
 from tests.helpers.results.requests import MadeResponses
 from tests.helpers.results.traced import MadeTrace
+from vtax.statistics import Resolution
 from vtax.views.claims import ClaimVerdict, counts, judge_results
 from vtax.views.claims.checks import Bound, Ratio, Trend
 from vtax.views.claims.judge import judge, verdict_of
@@ -227,6 +228,7 @@ def sample(values: Sequence[float], **levels: str) -> Sample:
         values=dict(enumerate(values)),
         recorded=len(values),
         invalid=0,
+        resolution=Resolution(),
     )
 
 

@@ -25,12 +25,14 @@ from tests.helpers.results.synthetic import make_result
 from vtax.cli import main
 from vtax.documents.schema import document_schema
 from vtax.inputs import InputError
+from vtax.model.metrics import LOSS
 from vtax.results import Result
 from vtax.views.compare import ChangeVerdict
+from vtax.views.compare.changes import changes
 from vtax.views.compare.document import comparison_document
 from vtax.views.compare.junit import comparison_junit
 from vtax.views.compare.markdown import comparison_markdown
-from vtax.views.metrics import ALL
+from vtax.views.metrics import ALL, MeasuredCell
 
 Captured = pytest.CaptureFixture[str]
 HOSTILE = "</script><img src=x onerror=alert(1)>|[red]\x07`*"
@@ -244,3 +246,17 @@ def test_help_lists_every_exit_status(capsys: Captured) -> None:
     text = capsys.readouterr().out
     listed = text[text.index("Exit status:") : text.index("Arguments:")]
     assert [line.split()[0] for line in listed.splitlines()[1:] if line.strip()] == ["0", "2", "3", "4", "5"]
+
+
+def test_loss_comes_in_steps_of_a_frame() -> None:
+    """Of a million frames one lost is no tenth of a percentage point."""
+
+    def side(losses: list[float]) -> MeasuredCell:
+        return MeasuredCell("cell", "own", "raw", 3, {LOSS.name: losses}, steps={LOSS.name: 1e-6})
+
+    key = ("cell", "own")
+    sides = {key: side([0.0] * 3)}, {key: side([1e-3] * 3)}
+    (row,) = changes(*sides, [(key, key)], (LOSS,), 0.05, adaptive=False)
+    assert row.change is not None and row.after is not None
+    assert (row.change.low, row.change.high) == pytest.approx((1e-3 - 1e-6, 1e-3 + 1e-6))
+    assert (row.after.low, row.after.high) == pytest.approx((1e-3 - 1e-6, 1e-3 + 1e-6))

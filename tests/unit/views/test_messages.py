@@ -167,7 +167,7 @@ def test_a_sentence_speaks_of_the_shortest_and_the_longest(summary: Summary) -> 
     told = {sentence.platform: sentence for sentence in summary.sentences}
     assert told["container"].text.startswith("carries 64-byte messages at 200.5 Mbit/s (95% interval")
     assert (
-        "0.500 times raw's (95% interval 0.500 to 0.500, n = 2), 65536-byte messages"
+        "0.500 times raw's (95% interval 0.500 to 0.501, n = 2), 65536-byte messages"
         in told["container"].text
     )
     assert told["container"].text.endswith("sending TCP inter-host; no trial left out.")

@@ -81,9 +81,9 @@ def test_a_row_shows_value_interval_n_and_share_left_out(tmp_path: Path) -> None
     assert re.split(r"\s{2,}", row.strip()) == [
         "raw",
         "100",
-        "100.0 ±0.0",
-        "90.0 ±24.8",
-        "10.00 ±24.84",
+        "100.0 ±0.1",
+        "90.0 ±24.9",
+        "10.00 ±24.85",
         "3",
         "25%",
         "overload",

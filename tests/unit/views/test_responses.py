@@ -40,9 +40,9 @@ def test_what_guests_add_is_paired_within_blocks(tmp_path: Path) -> None:
     summary = summarise(make(tmp_path / "r", [*both(40, 80), *both(500, 600, message_bytes=65536)]))
     found = added_to_reference(summary.measured, RESPONSE_TIME, summary.platforms)
     assert [(row.cell.platform, row.cell.level) for row in found] == [("container", 64), ("container", 65536)]
-    for row in found:
+    for row, step in zip(found, (80, 570), strict=True):  # a thousandth of the longer mean
         added = row.added
-        assert (added.value, added.low, added.high, added.n) == (20_000, 20_000, 20_000, 2)
+        assert (added.value, added.low, added.high, added.n) == (20_000, 20_000 - step, 20_000 + step, 2)
     assert rows_of(*added_tables(summary))[0] == ["container", "64", "+20.0", "2", "0%", "raw"]
 
 
@@ -50,7 +50,7 @@ def test_what_guests_add_is_paired_within_blocks(tmp_path: Path) -> None:
     ("raw_lost", "container_lost", "added", "said"),
     [
         (0.0, 0.1, "≥+20.0", "at least 20.0 µs more than raw"),
-        (0.1, 0.0, "≤+20.0", "not significantly different from raw (95% interval up to +20.0, n = 2)"),
+        (0.1, 0.0, "≤+20.0", "not significantly different from raw (95% interval up to +20.1, n = 2)"),
         (0.1, 0.1, "withheld", "cannot be compared with raw's, both with answers that never came"),
     ],
 )

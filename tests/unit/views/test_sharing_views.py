@@ -18,7 +18,7 @@ from vtax.model.published import DATA
 from vtax.model.table import Number
 from vtax.results import Result
 from vtax.scenario import load_scenario
-from vtax.statistics import anytime_interval
+from vtax.statistics import PER_MILLE, anytime_interval
 from vtax.views.figures import draw_figures
 from vtax.views.palette import styles
 from vtax.views.published_table import FORMS
@@ -54,7 +54,7 @@ def test_the_terminal_shows_what_there_is_and_nothing_of_frames(bulk: Result) ->
 def test_a_number_stands_there_with_its_interval_and_n(bulk: Result) -> None:
     text = shown(bulk, 140)
     (line,) = re.findall(r"^container +2 +(817\.5.*)$", text.split("\nEfficiency\n")[0], re.M)[:1]
-    assert re.match(r"817\.5 ±11\.2 +86\.83 ±1\.19 +408\.8 ±5\.6 +1\.000 \[1\.000, 1\.000\] +3 +0%", line)
+    assert re.match(r"817\.5 ±12\.0 +86\.83 ±1\.27 +408\.8 ±6\.0 +1\.000 \[0\.999, 1\.000\] +3 +0%", line)
 
 
 def test_emulated_platforms_have_groups_of_their_own(bulk: Result) -> None:
@@ -99,14 +99,14 @@ def test_a_sentence_a_platform(bulk: Result) -> None:
     raw, container, uml = summarise(bulk).sentences
     assert raw.group == "reference"
     assert raw.text.startswith(
-        "with 2 guests sends 908.0 Mbit/s of TCP goodput (95% interval 895.6 to 920.4, n = 3)"
+        "with 2 guests sends 908.0 Mbit/s of TCP goodput (95% interval 894.7 to 921.3, n = 3)"
     )
     assert "times its own with one guest" in raw.text
     assert container.group == "native"
     assert re.search(r"0\.90\d times raw's with one guest \(95% interval .*?, n = 3\)", container.text)
     assert "shared with a fairness of 1.000" in container.text
     assert container.text.endswith(
-        "uses 60.0% of a CPU for host and guests (95% interval 60.0 to 60.0, n = 3); no trial left out."
+        "uses 60.0% of a CPU for host and guests (95% interval 59.0 to 61.0, n = 3); no trial left out."
     )
     assert uml.group == "emulated"
     assert "raw" not in uml.text
@@ -238,7 +238,7 @@ def test_an_adaptive_campaign_says_how_narrow_its_aggregates_became(tmp_path: Pa
     precision = {"relative_width": 0.05, "of": "throughput", "least": 3, "budget_s": None}
     result = make(tmp_path / "r", trials, scenario={"precision": precision, "repetitions": 9})
     summary = summarise(result)
-    expected = anytime_interval(rates)
+    expected = PER_MILLE.of_mean(anytime_interval(rates))
     aggregate = summary.streams.sharing.goodput[0].aggregate_mbps
     assert (aggregate.low, aggregate.high) == (expected.low, expected.high)
     ratio = summary.streams.sharing.efficiency[0].efficiency

@@ -93,7 +93,7 @@ def test_what_following_adds_is_told_against_trials_without_it(tmp_path: Path) -
     ((*_, added, _, _),) = rows_of(tracing_table(summary))
     assert added == "+10.0"
     (caveat,) = [each for each in summary.caveats if each.subject.startswith("Packets were followed")]
-    assert "It added at most +10.0 [+7.52, +12.5] µs to a median" in caveat.text
+    assert "It added at most +10.0 [+6.97, +13.0] µs to a median" in caveat.text
 
 
 def test_what_following_adds_is_not_told_against_another_setting(tmp_path: Path) -> None:

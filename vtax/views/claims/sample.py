@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from vtax.model import sample
 from vtax.model.bound import Bound
-from vtax.statistics import Distribution, Interval
+from vtax.statistics import Distribution, Interval, Resolution
+from vtax.statistics.interval import CONFIDENCE
 from vtax.views.levels import Levels
 from vtax.views.tax import scatter_of_ratio
 from vtax.views.throughput import Maximum
@@ -39,7 +40,8 @@ class LargestSample(Sample):
         """That of the maximum, of which no block is apart."""
         return self.maximum.bound
 
-    def _mean(self, confidence: float) -> Interval:
+    def interval(self, confidence: float = CONFIDENCE) -> Interval:
+        """That of the maximum."""
         return self.maximum.scatter(confidence)
 
     def _ratio(self, other: sample.Sample, confidence: float) -> Interval | None:
@@ -87,5 +89,8 @@ class StageSample(Sample):
             values=shares,
             recorded=self.recorded,
             invalid=self.invalid,
+            resolution=Resolution(
+                step=max((1 / each.samples for each in self.packets.values() if each.samples), default=0.0)
+            ),
             mean=self.mean,
         )

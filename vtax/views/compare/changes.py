@@ -180,7 +180,12 @@ def _read_as(shift: Change | None, bound: Bound) -> Change | None:
 
 
 def _resolution(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> float:
-    """The steps of the values as a share of them: where trials record the steps, of the smaller side."""
+    """The steps of the values as a share of them: where trials record the steps, of the smaller side.
+
+    Those of a metric in points are in its own unit.
+    """
+    if metric.points:
+        return max(side.resolution(metric).step for side in (before, after))
     step = max(side.steps.get(metric.name, 0.0) for side in (before, after))
     means = [fmean(side.values[metric.name]) for side in (before, after) if any(side.values[metric.name])]
     return step / min(means) if step and means else metric.resolution
@@ -261,7 +266,8 @@ def _mean(side: MeasuredCell, metric: Metric, adaptive: bool) -> Estimate | None
     values = side.values[metric.name]
     if not values:
         return None
-    mean = mean_estimate(values, 0.0, anytime_interval if adaptive else mean_interval)
+    interval = anytime_interval if adaptive else mean_interval
+    mean = mean_estimate(values, 0.0, side.resolution(metric), interval)
     return mean.read_as(side.bound(metric))
 
 

@@ -12,6 +12,7 @@ from vtax.model.diagnosed import Diagnosed, Lost
 from vtax.model.estimate import Estimate, estimate
 from vtax.statistics import Difference, Interval, pick_differences
 from vtax.statistics.paired import ByBlock
+from vtax.statistics.resolution import step_of_difference, wider_by
 from vtax.views.diagnosis.evidence import CellEvidence
 from vtax.views.diagnosis.references import Pair, Rule
 from vtax.views.diagnosis.trials import Metric
@@ -49,7 +50,7 @@ def find_effects(pairs: Sequence[Pair], diagnosed: Diagnosed) -> tuple[list[Affe
     asked = [(pair, quantity) for pair in pairs for quantity in compared(diagnosed, pair.rule)]
     told = [(pair, quantity, _loss(pair, quantity)) for pair, quantity in asked]
     known = [(pair, quantity, loss) for pair, quantity, loss in told if loss]
-    picked = pick_differences([interval_of(loss, pair.cell) for pair, _, loss in known])
+    picked = pick_differences([_lost(*each) for each in known])
     found: dict[int, list[Effect]] = {}
     for (pair, quantity, loss), interval in zip(known, picked.intervals, strict=True):
         if interval is not None and interval.mean > 0:
@@ -89,6 +90,17 @@ def _loss(pair: Pair, quantity: Lost) -> dict[int, float]:
     return more if quantity.is_time else {block: -value for block, value in more.items()}
 
 
+def _lost(pair: Pair, quantity: Lost, loss: ByBlock) -> Difference:
+    """The interval of a loss, wider by the quantity's steps."""
+    found = interval_of(loss, pair.cell)
+    steps = (
+        quantity.resolution.at(float(side.means(of(quantity))[1].mean()))
+        for side in (pair.cell, pair.reference)
+    )
+    step = step_of_difference(*steps)
+    return lambda confidence: wider_by(found(confidence), step)
+
+
 def _effect(pair: Pair, quantity: Lost, loss: ByBlock, interval: Interval, confidence: float) -> Effect:
     measured, reference = (
         _mean(side, quantity, loss.keys(), confidence) for side in (pair.cell, pair.reference)
@@ -100,4 +112,4 @@ def _mean(side: CellEvidence, quantity: Lost, blocks: Collection[int], confidenc
     """The mean of a quantity over these blocks, all of which have it."""
     values = side.by_block(of(quantity))
     interval = interval_of({block: values[block] for block in blocks}, side)(confidence)
-    return estimate(interval, side.invalid / side.recorded)
+    return estimate(quantity.resolution.of_mean(interval), side.invalid / side.recorded)

@@ -7,7 +7,7 @@ from datetime import datetime
 from math import isfinite
 
 from vtax.model.bound import Bound
-from vtax.model.estimate import estimate
+from vtax.model.estimate import mean_estimate
 from vtax.model.metric import Metric
 from vtax.results import Result
 from vtax.statistics import anytime_interval, mean_interval
@@ -46,7 +46,7 @@ def openmetrics(result: Result) -> Iterator[str]:
         for cell in measured.values():
             if not (values := cell.values[metric.name]) or cell.lacks(metric):
                 continue
-            interval = estimate(mean(values, 0.95), 0.0).read_as(cell.bound(metric))
+            interval = mean_estimate(values, 0.0, cell.resolution(metric), mean).read_as(cell.bound(metric))
             labels = _labels(str(result.scenario.get("name") or "unknown"), cell)
             read = "mean" if interval.bound is Bound.EXACT else str(interval.bound)
             for bound, value in ((read, interval.value), ("low", interval.low), ("high", interval.high)):

@@ -92,7 +92,7 @@ def _points(experiment: Experiment, key: Key, metric: Metric) -> Iterator[Point]
         if measured is None or not values or measured.lacks(metric):
             continue
         mean = anytime_interval if campaign.adaptive else mean_interval
-        value = mean_estimate(values, 0.0, mean).read_as(measured.bound(metric))
+        value = mean_estimate(values, 0.0, measured.resolution(metric), mean).read_as(measured.bound(metric))
         yield Point(campaign, value, measured.limit_of(metric))
 
 

@@ -23,6 +23,7 @@ RETRANSMISSIONS = Metric(
     unit="segments",
     better=Better.LOWER,
     form=numbers.mbps,
+    step_sql="1.0",
 )
 """Those of all streams in a trial."""
 
@@ -52,7 +53,7 @@ def fairness(cell: Cell) -> Sample | None:
         return None
     indices = ((block, jain_index([each.get(block, 0.0) for each in guests])) for block in cell.blocks)
     known = {block: index for block, index in indices if index is not None}
-    return cell.sample_of(known, {}) if known else None
+    return cell.sample_of(known, GOODPUT.resolution_of(()), {}) if known else None
 
 
 CATALOGUE = Catalogue(

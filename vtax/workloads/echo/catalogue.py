@@ -11,7 +11,7 @@ from vtax.model.catalogue import Catalogue, CellTable, Chapter, PublishedRows, m
 from vtax.model.cell import Cell, Reading
 from vtax.model.dimensions import GUESTS, guests_phrase
 from vtax.model.levels import Levels
-from vtax.model.metric import NEIGHBOURS, Better, Metric
+from vtax.model.metric import NEIGHBOURS, ONE_IN_A_THOUSAND, Better, Metric
 from vtax.model.metrics import LOSS, RESPONSE_TIME
 from vtax.model.platform import Platform
 from vtax.model.published import Printed
@@ -27,6 +27,7 @@ BESIDE = Metric(
     better=Better.HIGHER,
     form=numbers.mbps,
     relation=NEIGHBOURS,
+    resolution=ONE_IN_A_THOUSAND,
 )
 """The goodput of all streams that the other routers forward."""
 

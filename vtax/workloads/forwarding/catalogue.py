@@ -21,13 +21,13 @@ def stream_fairness(cell: Cell) -> Sample | None:
         return None
     indices = ((block, jain_index([each[block] for each in streams])) for block in cell.blocks)
     known = {block: index for block, index in indices if index is not None}
-    return cell.sample_of(known, {}) if known else None
+    return cell.sample_of(known, THROUGHPUT.resolution_of(()), {}) if known else None
 
 
 def _of_load(cell: Cell, metric: Metric) -> Sample | None:
     """A metric of the load: more load than its source had could be lost more, and cost more."""
     values = cell.by_block(metric.column)
-    return cell.sample_of(values, load_limits(cell)) if values else None
+    return cell.sample_of(values, cell.resolution(metric), load_limits(cell)) if values else None
 
 
 CATALOGUE = Catalogue(

@@ -20,7 +20,7 @@ from vtax.model.catalogue import (
 from vtax.model.cell import Cell, Reading
 from vtax.model.dimensions import REQUEST
 from vtax.model.levels import Levels
-from vtax.model.metric import Better, Metric
+from vtax.model.metric import ONE_IN_A_THOUSAND, Better, Metric
 from vtax.model.metrics import CPU, LATENCY_P50, LATENCY_P90, LATENCY_P99, LOSS, RESPONSE_TIME, TRANSACTIONS
 from vtax.model.platform import Platform
 from vtax.model.published import Printed
@@ -35,6 +35,7 @@ DEVIATION = Metric(
     unit="µs",
     better=Better.LOWER,
     form=numbers.microseconds,
+    resolution=ONE_IN_A_THOUSAND,
 )
 """The standard deviation of the response times within a trial."""
 RETRANSMISSIONS = Metric(
@@ -44,6 +45,7 @@ RETRANSMISSIONS = Metric(
     unit="segments",
     better=Better.LOWER,
     form=numbers.mbps,
+    step_sql="1.0 / count(*)",
 )
 """Those of the client in a trial."""
 

@@ -26,6 +26,7 @@ def read(catalogue: Catalogue, result: Result, provenance: Provenance) -> dict[s
                 values=sample.values,
                 recorded=sample.recorded,
                 invalid=sample.invalid,
+                resolution=sample.resolution,
                 mean=sample.mean,
                 limits=sample.limits,
             )

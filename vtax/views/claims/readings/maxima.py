@@ -10,7 +10,7 @@ from vtax.views.claims.readings.cells import levels_of
 from vtax.views.claims.sample import LargestSample, Sample
 from vtax.views.levels import held
 from vtax.views.provenance import Provenance
-from vtax.views.throughput import maxima
+from vtax.views.throughput import STEPS, maxima
 
 
 def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
@@ -24,6 +24,7 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
                 values={},
                 recorded=each.cell.recorded,
                 invalid=each.cell.invalid,
+                resolution=STEPS,
                 mean=each.cell.mean,
                 maximum=each,
             )

@@ -10,6 +10,7 @@ from vtax.model import numbers
 from vtax.model.quantity import Quantity
 from vtax.model.runs import run_levels
 from vtax.results import Result
+from vtax.statistics import PER_MILLE
 from vtax.views.claims.sample import RunSample, Sample
 from vtax.views.levels import held, levels
 from vtax.views.provenance import Provenance
@@ -35,6 +36,7 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
                 values=values,
                 recorded=runs.recorded,
                 invalid=runs.invalid,
+                resolution=PER_MILLE,
                 ns=runs.ns,
                 blocks=runs.blocks,
             )

@@ -7,6 +7,7 @@ from msgspec.structs import asdict
 from vtax.model import numbers
 from vtax.model.quantity import Quantity
 from vtax.results import Result
+from vtax.statistics import COUNTED
 from vtax.views.claims.sample import Sample, StageSample
 from vtax.views.levels import held, levels
 from vtax.views.provenance import Provenance
@@ -38,6 +39,7 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
                 values={block.block: block.mean_ns for block in blocks},
                 recorded=cell.recorded,
                 invalid=cell.invalid,
+                resolution=COUNTED,
                 packets={block.block: merged(block.histograms) for block in blocks},
             )
         )
