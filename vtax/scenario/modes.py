@@ -23,8 +23,10 @@ def check_modes(
     if len(modes) > 1:
         raise document.error((modes[1],), f"{' and '.join(modes)} are modes of their own; keep one of them")
     if file.precision and file.precision.least > file.repetitions:
-        problem = f"{file.precision.least} is too large; allowed: at most repetitions, {file.repetitions}"
-        raise document.error(("precision", "least"), problem)
+        problem = (
+            f"{file.repetitions} is too small; allowed: at least precision.least, {file.precision.least}"
+        )
+        raise document.error(("repetitions",), problem)
     if file.precision and not file.workload.has_rate:
         problem = (
             f"precision is of what is carried, and {file.workload.kind} workloads are timed; leave it out"

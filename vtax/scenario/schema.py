@@ -38,7 +38,7 @@ class Precision(Keys):
         "throughput, maximum",
         default="throughput",
     )
-    least: int = key("repetitions that there are at least", "3 to 1000", default=3, ge=3, le=1000)
+    least: int = key("repetitions that there are at least", "10 to 1000", default=10, ge=10, le=1000)
     budget_s: float | None = key(
         "wall time of all trials together after which none begins", "more than 0", default=None, gt=0
     )

@@ -1,15 +1,22 @@
 """Statistics of trust: no number without its interval and its n.
 
 `interval` means and proportions, `resolution` the steps that values come in, `anytime` means whose values decided how
-many there are, `paired` comparisons within blocks, `unpaired` ones without, `many` comparisons at once, `change`
-whether campaigns differ by more than a tolerance, `power` the smallest change that would have been found,
-`changepoints` where a series of campaigns changes, `selection` the maximum over loads, `histograms` of delay,
-`distributions` and their `quantiles`, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many
-durations of one operation.
+many there are, `autocorrelation` of values that are not independent, `paired` comparisons within blocks, `unpaired`
+ones without, `many` comparisons at once, `change` whether campaigns differ by more than a tolerance, `power` the
+smallest change that would have been found, `changepoints` where a series of campaigns changes, `selection` the
+maximum over loads, `histograms` of delay, `distributions` and their `quantiles`, `search` loads by their loss,
+`fairness` of what is shared, `artifacts` in many durations of one operation.
 Each function names its source.
 """
 
-from vtax.statistics.anytime import anytime_interval, climb, climbed_ratio, load_cap, relative_width
+from vtax.statistics.anytime import (
+    adaptive_interval,
+    anytime_interval,
+    climb,
+    climbed_ratio,
+    load_cap,
+    relative_width,
+)
 from vtax.statistics.change import Change, absolute_change, relative_change
 from vtax.statistics.changepoints import ChangePoints, change_points
 from vtax.statistics.distributions import Distribution, Distributions, merge, samples_needed
@@ -46,6 +53,7 @@ __all__ = [
     "Resolution",
     "Selection",
     "absolute_change",
+    "adaptive_interval",
     "anytime_interval",
     "change_points",
     "climb",

@@ -16,7 +16,7 @@ _LARGEST: Final = math.log(sys.float_info.max)
 
 Values = Sequence[float] | NDArray[np.float64]
 MeanInterval = Callable[[Values, float], "Interval"]
-"""How a mean's interval at a confidence is taken: `mean_interval`, or `anytime_interval` where the values decided n."""
+"""How a mean's interval at a confidence is taken: `mean_interval`, or `adaptive_interval` if the values decided n."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Campaigns whose trials decide what comes next, on a simulated testbed: the same from any kill on, and they end."""
 
+import math
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -26,7 +27,7 @@ title: a
 question: b
 workload: {kind: forwarding, warmup_s: 0, duration_s: 1, frame_bytes: 1500}
 testbed: {link_mbps: 1000}
-precision: {relative_width: 0.02, of: throughput, least: 3}
+precision: {relative_width: 0.02, of: throughput, least: 10}
 factors: {platform: [raw, container], intended_mbps: [100, 500, 1000]}
 repetitions: 60
 """
@@ -113,9 +114,9 @@ def count(trials: list[Trial]) -> dict[str, int]:
 
 def test_cells_that_are_narrow_take_no_part_in_later_blocks() -> None:
     made = count(list(carry_out(scenario(PRECISION), [])))
-    assert made["platform=raw intended_mbps=100"] == 3
-    assert made["platform=container intended_mbps=100"] == 3
-    assert 4 < made["platform=container intended_mbps=500"] < 60
+    assert made["platform=raw intended_mbps=100"] == 10
+    assert made["platform=container intended_mbps=100"] == 10
+    assert 10 <= made["platform=container intended_mbps=500"] < 60
 
 
 def test_for_a_maximum_loads_that_cannot_be_it_drop_out() -> None:
@@ -125,11 +126,53 @@ def test_for_a_maximum_loads_that_cannot_be_it_drop_out() -> None:
     assert made["platform=container intended_mbps=500"] > made["platform=container intended_mbps=100"]
 
 
+def steady(number: int, block: int, cell: Cell) -> Trial:
+    """What is carried is the same each time."""
+    return replace(measure(0, block, cell), number=number)
+
+
+def test_equal_values_end_it_after_ten_and_not_below_their_step() -> None:
+    enough = count(list(carry_out(scenario(PRECISION), [], steady)))
+    assert set(enough.values()) == {10}
+    below = PRECISION.replace("0.02", "0.0019").replace("repetitions: 60", "repetitions: 15")
+    assert set(count(list(carry_out(scenario(below), [], steady))).values()) == {15}
+
+
+def test_repetitions_that_are_like_the_one_before_are_more() -> None:
+    def drifting(number: int, block: int, cell: Cell) -> Trial:
+        noise = 1 + 0.01 * math.sin(block / 3)
+        return replace(steady(number, block, cell), received_mbps=80 * noise)
+
+    def jumping(number: int, block: int, cell: Cell) -> Trial:
+        noise = 1 + 0.01 * (-1) ** block
+        return replace(steady(number, block, cell), received_mbps=80 * noise)
+
+    one = (
+        PRECISION.replace("[100, 500, 1000]", "[100]")
+        .replace("0.02", "0.03")
+        .replace("raw, container", "raw")
+    )
+    (drifted,), (jumped,) = (
+        count(list(carry_out(scenario(one), [], how))).values() for how in (drifting, jumping)
+    )
+    assert drifted > jumped
+
+
+def test_a_load_that_collapsed_a_few_times_is_tried_ten_times_for_a_maximum() -> None:
+    def collapsing(number: int, block: int, cell: Cell) -> Trial:
+        trial = measure(number, block, cell)
+        is_odd = cell.place == "platform=raw intended_mbps=1000" and block < 4
+        return replace(trial, received_mbps=400.0 + block) if is_odd else trial
+
+    made = count(list(carry_out(scenario(MAXIMUM), [], collapsing)))
+    assert made["platform=raw intended_mbps=1000"] >= 10
+
+
 def test_the_last_block_and_the_budget_end_it() -> None:
-    wide = PRECISION.replace("0.02", "0.0001").replace("repetitions: 60", "repetitions: 4")
+    wide = PRECISION.replace("0.02", "0.0001").replace("repetitions: 60", "repetitions: 11")
     made = count(list(carry_out(scenario(wide), [])))
-    assert made["platform=container intended_mbps=500"] == 4
-    short = wide.replace("least: 3", "least: 3, budget_s: 7.5")
+    assert made["platform=container intended_mbps=500"] == 11
+    short = wide.replace("least: 10", "least: 10, budget_s: 7.5")
     assert len(list(carry_out(scenario(short), []))) == 5
 
 
@@ -216,7 +259,13 @@ def test_a_bound_that_the_generator_set_is_named(mark: str) -> None:
             "repetitions: 2\nprecision: {relative_width: 0.1}",
             "precision and search are modes of their own",
         ),
-        (PRECISION, "least: 3", "least: 61", "61 is too large; allowed: at most repetitions, 60"),
+        (
+            PRECISION,
+            "least: 10",
+            "least: 9",
+            "own.yaml:7: precision.least: 9 is too small; allowed: 10 to 1000",
+        ),
+        (PRECISION, "least: 10", "least: 61", "60 is too small; allowed: at least precision.least, 61"),
         (MAXIMUM, "intended_mbps: [100, 500, 1000]", "streams: [1]", "needs a factor intended_mbps"),
         (PRECISION, "0.02", "0", "0 is too small; allowed: more than 0, at most 1"),
     ],

@@ -10,6 +10,7 @@ from scipy import optimize, stats
 
 from vtax.statistics import (
     Interval,
+    adaptive_interval,
     anytime_interval,
     climb,
     climbed_ratio,
@@ -74,6 +75,34 @@ def test_it_holds_at_every_moment_where_students_does_not() -> None:
             missed[interval] += any(at.low > 0 or at.high < 0 for at in bounds)  # type: ignore[operator]
     assert missed[anytime_interval] <= 0.05 * len(campaigns)
     assert missed[mean_interval] > 0.1 * len(campaigns)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.3, 0.5, 0.7])
+def test_it_holds_where_precision_stops_though_repetitions_are_like_the_one_before(
+    correlation: float,
+) -> None:
+    rng, held, campaigns = np.random.default_rng(87), 0, 300
+    for _ in range(campaigns):
+        values = rng.standard_normal(100)
+        for place in range(1, 100):
+            values[place] = correlation * values[place - 1] + math.sqrt(1 - correlation**2) * values[place]
+        for n in range(10, 101):
+            found = adaptive_interval((100 + 1.5 * values[:n]).tolist())
+            assert found.low is not None and found.high is not None
+            if found.high - found.low <= 5:
+                break
+        held += found.low <= 100 <= found.high
+    assert held >= 0.93 * campaigns
+
+
+def test_neighbours_that_are_alike_widen_it_and_others_do_not() -> None:
+    rising, jumping = [float(value) for value in range(10)], [1.0, 9.0] * 5
+    for values, is_wider in ((rising, True), (jumping, False)):
+        found, plain = adaptive_interval(values), anytime_interval(values)
+        assert found.high is not None and plain.high is not None
+        assert (found.high > plain.high + 1e-9) is is_wider
+    assert adaptive_interval([1.0, 2.0]) == anytime_interval([1.0, 2.0])
+    assert adaptive_interval([5.0] * 10) == Interval(5.0, 5.0, 5.0, 10)
 
 
 def test_the_width_is_a_share_of_the_estimate() -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import Made, blocks, held
 from vtax.results import Result, ResultWriter
-from vtax.statistics import PER_MILLE, anytime_interval
+from vtax.statistics import PER_MILLE, adaptive_interval
 from vtax.views import as_json, show, write_report
 from vtax.views.summary import summarise
 
@@ -29,7 +29,7 @@ def test_intervals_of_an_adaptive_campaign_hold_at_every_moment(tmp_path: Path) 
     trials = blocks(RECEIVED, offered_mbps=120.0, intended_mbps=120.0)
     result = make(tmp_path / "r", trials, scenario={"precision": PRECISION, "repetitions": 9})
     (row,) = summarise(result).loads.throughput
-    expected = PER_MILLE.of_mean(anytime_interval(RECEIVED))
+    expected = PER_MILLE.of_mean(adaptive_interval(RECEIVED))
     assert (row.received_mbps.low, row.received_mbps.high) == (expected.low, expected.high)
     (reached,) = as_json(result)["precision"]
     assert reached["width"] == pytest.approx((expected.high - expected.low) / expected.mean)  # type: ignore[operator]
@@ -60,7 +60,7 @@ def test_the_maximum_of_an_adaptive_campaign_spans_the_loads_sequences(tmp_path:
     summary = summarise(make(tmp_path / "r", trials, scenario=settings))
     raw, container = summary.loads.maxima
     assert (raw.intended_mbps, container.intended_mbps) == (None, None)
-    at_half = PER_MILLE.of_mean(anytime_interval(RECEIVED, 0.975))
+    at_half = PER_MILLE.of_mean(adaptive_interval(RECEIVED, 0.975))
     assert raw.received_mbps.low == pytest.approx(at_half.low)
     (change,) = summary.loads.changes
     assert change.change_percent is not None and change.change_percent.value == pytest.approx(-50)

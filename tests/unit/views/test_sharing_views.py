@@ -18,7 +18,7 @@ from vtax.model.published import DATA
 from vtax.model.table import Number
 from vtax.results import Result
 from vtax.scenario import load_scenario
-from vtax.statistics import PER_MILLE, anytime_interval
+from vtax.statistics import PER_MILLE, adaptive_interval
 from vtax.views.figures import draw_figures
 from vtax.views.palette import styles
 from vtax.views.published_table import FORMS
@@ -238,7 +238,7 @@ def test_an_adaptive_campaign_says_how_narrow_its_aggregates_became(tmp_path: Pa
     precision = {"relative_width": 0.05, "of": "throughput", "least": 3, "budget_s": None}
     result = make(tmp_path / "r", trials, scenario={"precision": precision, "repetitions": 9})
     summary = summarise(result)
-    expected = PER_MILLE.of_mean(anytime_interval(rates))
+    expected = PER_MILLE.of_mean(adaptive_interval(rates))
     aggregate = summary.streams.sharing.goodput[0].aggregate_mbps
     assert (aggregate.low, aggregate.high) == (expected.low, expected.high)
     ratio = summary.streams.sharing.efficiency[0].efficiency

@@ -13,7 +13,7 @@ from vtax.model.metric import Metric
 from vtax.statistics import (
     Change,
     absolute_change,
-    anytime_interval,
+    adaptive_interval,
     discoveries,
     in_pairs,
     mean_interval,
@@ -266,7 +266,7 @@ def _mean(side: MeasuredCell, metric: Metric, adaptive: bool) -> Estimate | None
     values = side.values[metric.name]
     if not values:
         return None
-    interval = anytime_interval if adaptive else mean_interval
+    interval = adaptive_interval if adaptive else mean_interval
     mean = mean_estimate(values, 0.0, side.resolution(metric), interval)
     return mean.read_as(side.bound(metric))
 

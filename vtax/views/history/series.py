@@ -13,7 +13,7 @@ from vtax.model.metric import Metric
 from vtax.statistics import (
     ChangePoints,
     absolute_change,
-    anytime_interval,
+    adaptive_interval,
     change_points,
     discoveries,
     mean_interval,
@@ -91,7 +91,7 @@ def _points(experiment: Experiment, key: Key, metric: Metric) -> Iterator[Point]
         values = measured.values.get(metric.name, ()) if measured else ()
         if measured is None or not values or measured.lacks(metric):
             continue
-        mean = anytime_interval if campaign.adaptive else mean_interval
+        mean = adaptive_interval if campaign.adaptive else mean_interval
         value = mean_estimate(values, 0.0, measured.resolution(metric), mean).read_as(measured.bound(metric))
         yield Point(campaign, value, measured.limit_of(metric))
 
