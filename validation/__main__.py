@@ -20,6 +20,7 @@ PARTS = (
     "simulated",
     "anytime",
     "by_turns",
+    "shapes",
     "artifacts",
 )
 """Modules of this package with `run(directory) -> Section`, in the order of the page."""
