@@ -56,3 +56,10 @@ def invalid(name: str, blocks: int = 3) -> list[Made]:
 
 def steady(name: str) -> list[Made]:
     return blocks(STEADY, platform=name, offered_mbps=200.0)
+
+
+def busy(percent: float, step_percent: float) -> list[Made]:
+    """Five trials with the same busy time, read to a tick."""
+    row = {"host": "local", "domain": "host", "component": "total"}
+    rows = ({**row, "percent": percent, "low": percent - step_percent, "high": percent + step_percent},)
+    return [Made("raw", block, host_percent=None, sink_percent=None, cpu=rows) for block in range(5)]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 
 from msgspec import Struct
 
 from vtax.model.bound import Bound, Limit, main_limit
 from vtax.model.cell import Cell
+from vtax.model.estimate import Estimate, mean_estimate
 from vtax.model.marks import GENERATOR_LIMITED, LIMIT_UNKNOWN, LINK_LIMITED, UPLINK_LIMITED
 from vtax.model.metric import Metric
 from vtax.model.metrics import (
@@ -17,7 +19,7 @@ from vtax.model.metrics import (
 from vtax.model.reading import USABLE, read_cells
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
-from vtax.statistics import Resolution
+from vtax.statistics import Resolution, adaptive_interval, mean_interval
 from vtax.views.provenance import workload_kind
 
 METRICS = {kind: catalogue.metrics for kind, catalogue in CATALOGUES.items()}
@@ -105,6 +107,31 @@ class MeasuredCell:
     def bound(self, metric: Metric) -> Bound:
         """How a metric's mean is read."""
         return Bound.of([self.limit_of(metric)])
+
+    def step(self, metric: Metric) -> float:
+        """Return the width of the steps that a metric's values come in, in its unit; it needs a value."""
+        return self.resolution(metric).at(fmean(self.values[metric.name]))
+
+    def mean(self, metric: Metric, *, adaptive: bool) -> Estimate | None:
+        """Return a metric's mean; None where it has no value.
+
+        `adaptive` values decided how many there are.
+        """
+        values = self.values[metric.name]
+        if not values:
+            return None
+        mean = adaptive_interval if adaptive else mean_interval
+        return mean_estimate(values, 0.0, self.resolution(metric), mean).read_as(self.bound(metric))
+
+
+def step_of_change(metric: Metric, sides: Iterable[tuple[float, float]]) -> float:
+    """Return the width of the steps of a change: a share of the smaller side or, of a metric in points, as it is.
+
+    `sides` are each side's step and its mean, in the metric's unit.
+    """
+    if metric.points:
+        return max(step for step, _ in sides)
+    return max((step / mean for step, mean in sides if mean), default=metric.resolution)
 
 
 def metrics_of(result: Result) -> tuple[Metric, ...]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.comparisons import (
     STEADY,
+    busy,
     compare_results,
     gate,
     invalid,
@@ -182,13 +183,6 @@ def test_a_rule_of_what_is_not_measured_is_refused(
 ) -> None:
     assert gate(*regressed, "goodput<-5%") == 2
     assert "do not measure goodput; they measure: throughput, loss," in capsys.readouterr().err
-
-
-def busy(percent: float, step_percent: float) -> list[Made]:
-    """Five trials with the same busy time, read to a tick."""
-    row = {"host": "local", "domain": "host", "component": "total"}
-    rows = ({**row, "percent": percent, "low": percent - step_percent, "high": percent + step_percent},)
-    return [Made("raw", block, host_percent=None, sink_percent=None, cpu=rows) for block in range(5)]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Many campaigns over time: changes of level that are there are found, and no others."""
 
 import json
+import math
 import re
 from pathlib import Path
 from shutil import copytree
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.level_changes import by_chance, without_change
+from tests.helpers.comparisons import busy
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import blocks
 from vtax.cli import main
@@ -144,6 +146,38 @@ def test_the_level_that_changed_is_told_with_what_changed_with_it(history: Histo
 def test_a_tolerance_hides_smaller_changes(directory: Path) -> None:
     (chapter,) = read_history(directory, 0.2).chapters
     assert not [one for one in chapter.series if one.levels and not one.metric.points]
+
+
+def ticking(directory: Path, ticks: tuple[int, int]) -> History:
+    """Twelve campaigns whose CPUs were busy for so many ticks of 1.06% before the change and after it."""
+    for number in range(CAMPAIGNS):
+        make(
+            directory / f"run-{number:02}",
+            busy(1.06 * ticks[number >= CHANGED], 1.06),
+            created_at=f"2026-01-{number + 1:02}T00:00:00+00:00",
+        )
+    return read_history(directory, 0.05)
+
+
+@pytest.mark.parametrize("ticks", [(1, 2), (2, 1), (7, 8)])
+def test_one_tick_of_cpu_time_is_no_change_of_level(ticks: tuple[int, int], tmp_path: Path) -> None:
+    (chapter,) = ticking(tmp_path, ticks).chapters
+    (cpu,) = [series for series in chapter.series if series.metric.name == "cpu"]
+    assert cpu.levels == ()
+    value = cpu.points[0].value
+    assert (value.low, value.high) == pytest.approx((1.06 * (ticks[0] - 1), 1.06 * (ticks[0] + 1)))
+
+
+@pytest.mark.parametrize("ticks", [(1, 3), (3, 1)])
+def test_more_than_a_tick_is_a_change_whose_interval_is_wider_by_one(
+    ticks: tuple[int, int], tmp_path: Path
+) -> None:
+    (chapter,) = ticking(tmp_path, ticks).chapters
+    ((level,),) = [series.levels for series in chapter.series if series.metric.name == "cpu"]
+    ratio = ticks[1] / ticks[0]
+    assert level.change.value == pytest.approx(ratio - 1)
+    ends = [math.expm1(math.log(ratio) + step) for step in (-1, 1)]
+    assert (level.change.low, level.change.high) == pytest.approx(ends)
 
 
 def test_names_are_escaped_on_the_page(history: History) -> None:

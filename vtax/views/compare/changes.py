@@ -8,18 +8,16 @@ from enum import StrEnum
 from statistics import fmean
 
 from vtax.model.bound import Bound, bounded_sides
-from vtax.model.estimate import Estimate, estimate, mean_estimate
+from vtax.model.estimate import Estimate, estimate
 from vtax.model.metric import Metric
 from vtax.statistics import (
     Change,
     absolute_change,
-    adaptive_interval,
     discoveries,
     in_pairs,
-    mean_interval,
     relative_change,
 )
-from vtax.views.metrics import Key, MeasuredCell
+from vtax.views.metrics import Key, MeasuredCell, step_of_change
 
 
 class Unit(StrEnum):
@@ -118,8 +116,8 @@ def changes(
                 cell=after.cell,
                 uut_context=after.uut_context,
                 metric=metric,
-                before=_mean(before, metric, adaptive),
-                after=_mean(after, metric, adaptive),
+                before=before.mean(metric, adaptive=adaptive),
+                after=after.mean(metric, adaptive=adaptive),
                 change=None if shift is None else _change(unbounded, _bound(before, after, metric)),
                 p_value=p_value,
                 verdict=verdict,
@@ -180,15 +178,14 @@ def _read_as(shift: Change | None, bound: Bound) -> Change | None:
 
 
 def _resolution(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> float:
-    """The steps of the values as a share of them: where trials record the steps, of the smaller side.
-
-    Those of a metric in points are in its own unit.
-    """
-    if metric.points:
-        return max(side.resolution(metric).step for side in (before, after))
-    step = max(side.steps.get(metric.name, 0.0) for side in (before, after))
-    means = [fmean(side.values[metric.name]) for side in (before, after) if any(side.values[metric.name])]
-    return step / min(means) if step and means else metric.resolution
+    return step_of_change(
+        metric,
+        [
+            (side.step(metric), fmean(values))
+            for side in (before, after)
+            if (values := side.values[metric.name])
+        ],
+    )
 
 
 def _withheld(side: MeasuredCell, metric: Metric) -> bool:
@@ -260,15 +257,6 @@ def _why_unknown(
 
 def _bounded_by(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> str:
     return bounded_sides((name, side.limit_of(metric)) for name, side in (("A", before), ("B", after)))
-
-
-def _mean(side: MeasuredCell, metric: Metric, adaptive: bool) -> Estimate | None:
-    values = side.values[metric.name]
-    if not values:
-        return None
-    interval = adaptive_interval if adaptive else mean_interval
-    mean = mean_estimate(values, 0.0, side.resolution(metric), interval)
-    return mean.read_as(side.bound(metric))
 
 
 def _change(shift: Change | None, bound: Bound) -> Estimate | None:

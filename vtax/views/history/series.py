@@ -6,29 +6,30 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from statistics import fmean
 
 from vtax.model.bound import Bound, Limit, bounded_sides, main_limit
-from vtax.model.estimate import Estimate, estimate, mean_estimate
+from vtax.model.estimate import Estimate, estimate
 from vtax.model.metric import Metric
 from vtax.statistics import (
+    Change,
     ChangePoints,
     absolute_change,
-    adaptive_interval,
     change_points,
     discoveries,
-    mean_interval,
     relative_change,
 )
 from vtax.views.history.campaigns import Campaign, Experiment
-from vtax.views.metrics import Key
+from vtax.views.metrics import Key, step_of_change
 
 
 @dataclass(frozen=True)
 class Point:
-    """A campaign's mean over its repetitions, and what bounded it in the platform's stead."""
+    """A campaign's mean over its repetitions, the width of their steps, and what bounded it in the platform's stead."""
 
     campaign: Campaign
     value: Estimate
+    step: float
     limit: Limit | None = None
 
 
@@ -62,7 +63,7 @@ def series_of(experiment: Experiment, within: float) -> list[Series]:
     """Every series of which two campaigns or more have a value.
 
     Changes are those of series in which there are any, at most 5% of these by chance (Benjamini and Hochberg 1995),
-    that are larger than the tolerance: `within`, or the metric's own.
+    that are larger than the tolerance, `within` or the metric's own, by more than a step of the values.
     """
     found = [
         (key, metric, points)
@@ -88,12 +89,10 @@ def series_of(experiment: Experiment, within: float) -> list[Series]:
 def _points(experiment: Experiment, key: Key, metric: Metric) -> Iterator[Point]:
     for campaign in experiment.campaigns:
         measured = campaign.measured.get(key)
-        values = measured.values.get(metric.name, ()) if measured else ()
-        if measured is None or not values or measured.lacks(metric):
+        if measured is None or measured.lacks(metric):
             continue
-        mean = adaptive_interval if campaign.adaptive else mean_interval
-        value = mean_estimate(values, 0.0, measured.resolution(metric), mean).read_as(measured.bound(metric))
-        yield Point(campaign, value, measured.limit_of(metric))
+        if value := measured.mean(metric, adaptive=campaign.adaptive):
+            yield Point(campaign, value, measured.step(metric), measured.limit_of(metric))
 
 
 def _level_values(metric: Metric, points: Sequence[Point]) -> list[float]:
@@ -110,11 +109,9 @@ def _levels(
     levels = []
     for start, place, end in zip(bounds, bounds[1:], bounds[2:], strict=False):
         before, after = points[start:place], points[place:end]
-        change = (absolute_change if metric.points else relative_change)(
-            [point.value.value for point in before], [point.value.value for point in after]
-        )
+        change = _change(metric, before, after)
         tolerance = within if metric.tolerance is None else metric.tolerance
-        if change is None or abs(change.interval.mean) <= tolerance:
+        if change is None or abs(change.interval.mean) - _step(metric, before, after) <= tolerance:
             continue
         limits = [main_limit(point.limit for point in side) for side in (before, after)]
         read = Bound.of([limits[1]]).over(Bound.of([limits[0]]))
@@ -131,6 +128,21 @@ def _levels(
             )
         )
     return tuple(levels)
+
+
+def _change(metric: Metric, before: Sequence[Point], after: Sequence[Point]) -> Change | None:
+    one, other = ([point.value.value for point in side] for side in (before, after))
+    steps = [
+        (max(point.step for point in side), fmean(values)) for side, values in ((before, one), (after, other))
+    ]
+    change = absolute_change if metric.points else relative_change
+    return change(one, other, resolution=step_of_change(metric, steps))
+
+
+def _step(metric: Metric, before: Sequence[Point], after: Sequence[Point]) -> float:
+    """The largest step of their values, as a change of them is shown."""
+    step = max(point.step for point in (*before, *after))
+    return step if metric.points else step / fmean(point.value.value for point in before)
 
 
 def _changed_facts(before: Campaign, after: Campaign) -> tuple[str, ...]:
