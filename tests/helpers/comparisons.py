@@ -1,7 +1,9 @@
 """Campaigns to compare, and comparing them."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 from tests.helpers.results.builder import make
@@ -37,9 +39,25 @@ def regressed_campaigns(directory: Path) -> tuple[Result, Result]:
     return before, made(directory / "b", {"raw": scaled(1.0), "container": scaled(0.9)})
 
 
+def copies(of: Result, directory: Path, count: int = 6) -> Path:
+    """Make copies of a campaign below a directory that began at other times: campaigns that do not differ at all."""
+    for number in range(count):
+        copytree(of.directory, directory / str(number), dirs_exist_ok=True)
+        manifest = directory / str(number) / "campaign.json"
+        stored = {**json.loads(manifest.read_text()), "created_at": f"2025-01-{number + 1:02}T00:00:00+00:00"}
+        manifest.write_text(json.dumps(stored))
+    return directory
+
+
+def command(a: Result, b: Result, *options: str) -> int:
+    """Return the exit status of a comparison, beside earlier campaigns that do not differ at all."""
+    earlier = copies(a, a.directory.parent / f"earlier-{a.directory.name}")
+    return main(["compare", str(a.directory), str(b.directory), "--earlier", str(earlier), *options])
+
+
 def gate(a: Result, b: Result, rules: str, *options: str) -> int:
-    """Return the exit status of a comparison with rules."""
-    return main(["compare", str(a.directory), str(b.directory), "--fail-on", rules, *options])
+    """Return the exit status of a comparison with rules, as `command`."""
+    return command(a, b, "--fail-on", rules, *options)
 
 
 def verdicts(compared: Comparison, metric: str) -> dict[str, ChangeVerdict]:

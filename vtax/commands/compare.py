@@ -34,6 +34,13 @@ def compare(
             help="Compare two levels of a factor in A instead, block by block, as in platform=raw,container.",
         ),
     ] = None,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Directory with six campaigns or more of the experiment: how far they lie apart is no change.",
+        ),
+    ] = None,
     within: Annotated[
         float,
         typer.Option(metavar="PERCENT", help="Changes within this count as none; of loss always 0.5 points."),
@@ -73,19 +80,25 @@ def compare(
     if (b is None) is (by is None):
         given = "two results and --by are two comparisons" if by else "one result alone is no comparison"
         raise InputError(f"{given}; type vtax compare A B, or vtax compare A --by platform=raw,container")
+    if by is not None and earlier is not None:
+        raise InputError("--earlier: the levels of one campaign share its hour; leave out --earlier, or --by")
+    if earlier is not None and not earlier.is_dir():
+        raise InputError(f"--earlier: {earlier}: no such directory; name one that results lie below")
     results = [a] if b is None else [a, b]
+    read = results if earlier is None else [*results, earlier]
     if junit is not None:
-        with output_file(results, junit, "--junit") as write:
-            return _compare(results, by, within, allow, fail_on, write, markdown=markdown, json=json)
+        with output_file(read, junit, "--junit") as write:
+            return _compare(results, by, earlier, within, allow, fail_on, write, markdown=markdown, json=json)
     from vtax.confinement.reading import confine
 
-    confine(results)
-    return _compare(results, by, within, allow, fail_on, None, markdown=markdown, json=json)
+    confine(read)
+    return _compare(results, by, earlier, within, allow, fail_on, None, markdown=markdown, json=json)
 
 
 def _compare(
     results: list[Path],
     by: str | None,
+    earlier: Path | None,
     within: float,
     allow: str | None,
     fail_on: str | None,
@@ -95,8 +108,8 @@ def _compare(
     json: bool,
 ) -> int:
     from vtax.terminal import table_console
+    from vtax.views.compare import CampaignEffect, open_levels, open_side, parse_rules, read_earlier
     from vtax.views.compare import compare as compare_sides
-    from vtax.views.compare import open_levels, open_side, parse_rules
     from vtax.views.compare.document import comparison_document
     from vtax.views.compare.junit import comparison_junit
     from vtax.views.compare.markdown import comparison_markdown
@@ -105,7 +118,9 @@ def _compare(
     rules = parse_rules(fail_on) if fail_on is not None else ()
     allowed = allow.split(",") if allow is not None else []
     sides = [open_side(path) for path in results] if by is None else open_levels(results[0], by)
-    compared = compare_sides(*sides, within=within / 100, allow=allowed, rules=rules)
+    assumed = CampaignEffect() if by is None else None
+    effect = assumed if earlier is None else read_earlier(earlier, *sides)
+    compared = compare_sides(*sides, within=within / 100, allow=allowed, rules=rules, effect=effect)
     if write_junit is not None:
         write_junit([comparison_junit(compared)])
     if json:

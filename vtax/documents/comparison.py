@@ -28,6 +28,26 @@ class ConditionDifference(Part):
     """The fact in B."""
 
 
+class CampaignEffect(Part):
+    """Deviation that all repetitions of a campaign share."""
+
+    deviation: Annotated[float, Field(ge=0)]
+    """Standard deviation of one campaign's mean: 0.1 is 10%, or 10 percentage points with `in_points`."""
+    campaigns: Count | None
+    """Number of campaigns that it was estimated from; null where it is assumed."""
+
+
+class EarlierCampaigns(Part):
+    """Campaigns that the campaign effect is taken from."""
+
+    directory: str
+    """Directory below which they lie."""
+    campaigns: Count
+    """Number of campaigns of the experiment there, without A, B and copies."""
+    not_read: Count
+    """Number of results there that could not be read."""
+
+
 class CellChange(Part):
     """The change of a metric in a cell."""
 
@@ -53,6 +73,8 @@ class CellChange(Part):
     """The verdict on the change."""
     note: str
     """Reason why there is not enough data, or the marks of the trials; empty where there is nothing to add."""
+    campaign_effect: CampaignEffect | None
+    """Campaign effect that `change` and `p_value` allow for; null of levels of one campaign, or without a change."""
 
 
 class RuleOnCell(Part):
@@ -68,6 +90,10 @@ class RuleOnCell(Part):
     """Name of the metric."""
     change: ComparedEstimate | None
     """The change that was judged; null where it is withheld, or nothing was measured in common."""
+    smallest_change: float | None
+    """The least change that would break the rule with the probability `power`; null where none would."""
+    power: Share
+    """Probability of finding `smallest_change`; in `undecided_rules` of deciding with `more_repetitions` too."""
 
 
 class UndecidedRule(RuleOnCell):
@@ -75,12 +101,8 @@ class UndecidedRule(RuleOnCell):
 
     reason: str
     """Reason why it is undecided."""
-    smallest_change: float | None
-    """The least change that would break the rule with the probability `power`; null where none would."""
     more_repetitions: Count | None
     """About how many more repetitions of each side, or blocks or quads, would decide; null where none would."""
-    power: Share
-    """Probability of finding `smallest_change`, and of deciding with `more_repetitions`."""
 
 
 class Comparison(Document):
@@ -94,6 +116,8 @@ class Comparison(Document):
     """Directory of B, which is compared with it; with its level where two levels are compared."""
     unit: Unit
     """Unit that `n` counts: two levels of one campaign are compared within blocks, or within quads by turns."""
+    earlier: EarlierCampaigns | None
+    """Campaigns of `--earlier`; null without, when the campaign effect is assumed, or of levels of one campaign."""
     within: Tolerance
     """Tolerance: relative changes within it count as none."""
     verdicts: dict[ChangeVerdict, Count]
@@ -116,5 +140,7 @@ class Comparison(Document):
     """Cells by the verdict of a rule, over all rules."""
     broken_rules: list[RuleOnCell]
     """Rules that a cell breaks."""
+    passed_rules: list[RuleOnCell]
+    """Rules that a cell passes."""
     undecided_rules: list[UndecidedRule]
     """Rules that the trials of a cell cannot decide."""

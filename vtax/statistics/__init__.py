@@ -2,10 +2,10 @@
 
 `interval` means and proportions, `resolution` the steps that values come in, `anytime` means whose values decided how
 many there are, `autocorrelation` of values that are not independent, `paired` comparisons within blocks, `unpaired`
-ones without, `many` comparisons at once, `change` whether campaigns differ by more than a tolerance, `power` the
-smallest change that would have been found, `changepoints` where a series of campaigns changes, `selection` the
-maximum over loads, `histograms` of delay, `distributions` and their `quantiles`, `search` loads by their loss,
-`fairness` of what is shared, `artifacts` in many durations of one operation.
+ones without, `many` comparisons at once, `change` whether campaigns differ by more than a tolerance, `campaigns` how
+far they lie apart though nothing changed, `power` the smallest change that would have been found, `changepoints` where
+a series of campaigns changes, `selection` the maximum over loads, `histograms` of delay, `distributions` and their
+`quantiles`, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many durations of one operation.
 Each function names its source.
 """
 
@@ -16,6 +16,14 @@ from vtax.statistics.anytime import (
     climbed_ratio,
     load_cap,
     relative_width,
+)
+from vtax.statistics.campaigns import (
+    ASSUMED_DEVIATION,
+    LEAST_CAMPAIGNS,
+    CampaignScatter,
+    EarlierMeans,
+    assumed_scatter,
+    earlier_means,
 )
 from vtax.statistics.change import Change, absolute_change, relative_change
 from vtax.statistics.changepoints import ChangePoints, change_points
@@ -38,15 +46,19 @@ from vtax.statistics.selection import Selection, ratio_of_maxima, select_maximum
 from vtax.statistics.unpaired import Comparison, compare, discoveries, discovery_level
 
 __all__ = [
+    "ASSUMED_DEVIATION",
     "COUNTED",
+    "LEAST_CAMPAIGNS",
     "PER_MILLE",
     "POWER",
+    "CampaignScatter",
     "Change",
     "ChangePoints",
     "Comparison",
     "Difference",
     "Distribution",
     "Distributions",
+    "EarlierMeans",
     "Interval",
     "MeanInterval",
     "Picked",
@@ -55,6 +67,7 @@ __all__ = [
     "absolute_change",
     "adaptive_interval",
     "anytime_interval",
+    "assumed_scatter",
     "change_points",
     "climb",
     "climbed_ratio",
@@ -63,6 +76,7 @@ __all__ = [
     "decode_all",
     "discoveries",
     "discovery_level",
+    "earlier_means",
     "fair_share",
     "in_pairs",
     "jain_index",

@@ -22,6 +22,7 @@ import scipy
 from numpy.typing import NDArray
 
 from vtax.statistics.anytime import anytime_chance, anytime_interval
+from vtax.statistics.campaigns import CampaignScatter
 from vtax.statistics.interval import CONFIDENCE, Interval, exponential
 from vtax.statistics.power import MOST_TIMES, detectable_distance, scatter_ratios, times_as_many
 from vtax.statistics.unpaired import welch, welch_freedom
@@ -109,6 +110,7 @@ def relative_change(
     resolution: float = 0.0,
     adaptive: bool = False,
     paired: bool = False,
+    campaigns: CampaignScatter | None = None,
     confidence: float = CONFIDENCE,
 ) -> Change | None:
     """Return second / first - 1; None where either has fewer than two values, or all of the first are zero.
@@ -118,8 +120,9 @@ def relative_change(
     `resolution` is the width of the steps that values come in, as a share of them: the interval is wider by it.
     `adaptive` takes anytime-valid intervals, for values that decided how many there are. `paired` values were measured
     side by side, the first of one with the first of the other: what both have in common is no scatter, and the
-    interval is of the pairs' differences. ValueError for values that are negative or not finite, and for pairs of which
-    one lacks.
+    interval is of the pairs' differences. `campaigns` is how far two campaigns lie apart though nothing changed, where
+    the two are campaigns: it is part of the interval. ValueError for values that are negative or not finite, and for
+    pairs of which one lacks.
     """
     one, other = _samples(first, second)
     if min(one.min(initial=0), other.min(initial=0)) < 0:
@@ -127,9 +130,11 @@ def relative_change(
     if min(len(one), len(other)) < 2 or not one.any():
         return None
     if one.all() and other.all():
-        evidence = _evidence(np.log(one), np.log(other), resolution, adaptive, paired, confidence)
+        evidence = _evidence(np.log(one), np.log(other), resolution, adaptive, paired, campaigns, confidence)
         return _change(evidence, confidence, resolution, _expm1, _log1p, -1.0)
-    evidence = _evidence(one / one.mean(), other / one.mean(), resolution, adaptive, paired, confidence)
+    evidence = _evidence(
+        one / one.mean(), other / one.mean(), resolution, adaptive, paired, campaigns, confidence
+    )
     return _change(evidence, confidence, resolution, _same, _same, -1.0)
 
 
@@ -140,13 +145,14 @@ def absolute_change(
     resolution: float = 0.0,
     adaptive: bool = False,
     paired: bool = False,
+    campaigns: CampaignScatter | None = None,
     confidence: float = CONFIDENCE,
 ) -> Change | None:
     """Return second - first in their own unit, as `relative_change`; zeros and negative values are as any others."""
     one, other = _samples(first, second)
     if min(len(one), len(other)) < 2:
         return None
-    evidence = _evidence(one, other, resolution, adaptive, paired, confidence)
+    evidence = _evidence(one, other, resolution, adaptive, paired, campaigns, confidence)
     return _change(evidence, confidence, resolution, _same, _same, -math.inf)
 
 
@@ -205,18 +211,63 @@ class _Evidence:
 
 
 def _evidence(
-    one: Values, other: Values, resolution: float, adaptive: bool, paired: bool, confidence: float
+    one: Values,
+    other: Values,
+    resolution: float,
+    adaptive: bool,
+    paired: bool,
+    campaigns: CampaignScatter | None,
+    confidence: float,
 ) -> _Evidence:
     """How far the second set is from the first; of pairs, how far their differences are from zero."""
     sides = (_differences(one, other),) if paired else (one, other)
+    values = _of_values(one, other, sides, resolution, adaptive, confidence)
+    return values if campaigns is None else _of_campaigns(values, campaigns, adaptive, confidence)
+
+
+def _of_values(
+    one: Values, other: Values, sides: Sequence[Values], resolution: float, adaptive: bool, confidence: float
+) -> _Evidence:
     difference = float(other.mean() - one.mean())
     if adaptive:
         return _anytime(difference, sides, confidence)
     if not any(np.ptp(side) for side in sides):
         return _constant(difference, sides, resolution)
-    if paired:
+    if len(sides) == 1:
         return _paired(difference, sides[0], confidence)
     return _welch(difference, one, other, confidence)
+
+
+def _of_campaigns(
+    values: _Evidence, campaigns: CampaignScatter, adaptive: bool, confidence: float
+) -> _Evidence:
+    """The evidence of values, in two campaigns that lie so far apart though nothing changed."""
+
+    def reach(miss: float) -> float | None:
+        own = values.reach(miss)
+        return None if own is None else campaigns.reach(miss / 2, own)
+
+    def own_reach(p_value: float) -> float | None:
+        # An anytime-valid p value is what both ends of an interval miss together.
+        return values.reach(p_value if adaptive else 2 * p_value)
+
+    def chance(distance: float) -> float:
+        return max(values.chance(distance), campaigns.chance(distance, own_reach))
+
+    def detectable(p_value: float) -> float | None:
+        own = values.detectable(p_value)
+        return None if own is None else campaigns.detectable(min(p_value, (1 - confidence) / 2), own)
+
+    return _Evidence(
+        values.difference,
+        values.n,
+        reach,
+        chance,
+        detectable,
+        lambda room, p_value: campaigns.times(
+            room, min(p_value, (1 - confidence) / 2), lambda left: values.times(left, p_value)
+        ),
+    )
 
 
 def _differences(one: Values, other: Values) -> Values:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.campaigns import DISTURBED
+from tests.helpers.comparisons import copies
 from tests.helpers.quiet import BUSY
 from vtax.campaign import platform_set
 from vtax.cli import main
@@ -67,7 +68,18 @@ def test_a_planted_tenth_is_found_and_nothing_else_is(
     for campaign in (before, after):
         skip_where_disturbed(Result.open(campaign))
     capsys.readouterr()
-    assert main(["compare", str(before), str(after), "--json", "--fail-on", "throughput<-5%"]) == 4
+    earlier = str(copies(Result.open(before), tmp_path / "earlier"))
+    words = [
+        "compare",
+        str(before),
+        str(after),
+        "--earlier",
+        earlier,
+        "--json",
+        "--fail-on",
+        "throughput<-5%",
+    ]
+    assert main(words) == 4
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
     changed = {
         (change["cell"], change["metric"]): change

@@ -188,6 +188,7 @@ COMMANDS = [
     ["sql", "A", "SELECT count(*) FROM cells"],
     ["compare", "A", "B"],
     ["compare", "A", "B", "--junit", "junit.xml"],
+    ["compare", "A", "B", "--earlier", "."],
     ["claims", "A"],
     ["history", "."],
     ["history", ".", "--out", "elsewhere/page.html", "--json"],

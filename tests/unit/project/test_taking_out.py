@@ -35,7 +35,16 @@ OF_DOCS = (
 )
 """What docs and papers say of kinds and platforms is prose, which is taken out by hand."""
 FILES = ("damage", "hostile", "journal", "merge")
-NUMBERS = ("bounds", "compare_bounds", "compare_conditions", "compare_rules", "data", "diagnosis", "history")
+NUMBERS = (
+    "bounds",
+    "compare_bounds",
+    "compare_conditions",
+    "compare_earlier",
+    "compare_rules",
+    "data",
+    "diagnosis",
+    "history",
+)
 OF_NEITHER = (
     *(f"tests/unit/results/test_{name}.py" for name in FILES),
     *(f"tests/unit/views/test_{name}.py" for name in NUMBERS),

@@ -11,6 +11,7 @@ import pytest
 
 from tests.helpers.comparisons import (
     STEADY,
+    command,
     compare_results,
     invalid,
     made,
@@ -180,11 +181,11 @@ def test_campaigns_of_one_seed_or_of_one_moment_are_compared(tmp_path: Path) -> 
 
 
 def test_within_zero_nothing_but_loss_is_the_same(tmp_path: Path, capsys: Captured) -> None:
-    sides = [str(made(tmp_path / name, {"raw": STEADY}).directory) for name in "ab"]
-    assert main(["compare", *sides, "--within", "0", "--json"]) == 0
+    sides = [made(tmp_path / name, {"raw": STEADY}) for name in "ab"]
+    assert command(*sides, "--within", "0", "--json") == 0
     changes = json.loads(capsys.readouterr().out)["changes"]
     assert {change["metric"] for change in changes if change["verdict"] == "same"} == {"loss"}
-    assert main(["compare", *sides, "--within", "0"]) == 0
+    assert command(*sides, "--within", "0") == 0
     assert "1 same within 0% (loss 0.5 pp)" in capsys.readouterr().out
 
 
@@ -195,19 +196,18 @@ def test_every_metric_has_a_resolution() -> None:
 def test_every_form_holds_every_change(
     regressed: tuple[Result, Result], tmp_path: Path, capsys: Captured
 ) -> None:
-    directories = [str(side.directory) for side in regressed]
     junit = tmp_path / "junit.xml"
-    assert main(["compare", *directories, "--json", "--junit", str(junit)]) == 0
+    assert command(*regressed, "--json", "--junit", str(junit)) == 0
     document = json.loads(capsys.readouterr().out)
     assert broken(document, document_schema("compare")) == []
     assert document["verdicts"]["worse"] == 2
     suite = ElementTree.parse(junit).getroot()  # noqa: S314, written here
     assert (int(suite.get("tests", 0)), int(suite.get("failures", 0))) == (len(document["changes"]), 2)
-    assert main(["compare", *directories, "--markdown"]) == 0
+    assert command(*regressed, "--markdown") == 0
     assert capsys.readouterr().out.count("| platform=container") == sum(
         "container" in change["cell"] for change in document["changes"]
     )
-    assert main(["compare", *directories]) == 0
+    assert command(*regressed) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "2 worse, 0 better, 0 not enough data, 8 same within 5% (loss 0.5 pp)" in text and "−10.0%" in text
 
@@ -260,3 +260,17 @@ def test_loss_comes_in_steps_of_a_frame() -> None:
     assert row.change is not None and row.after is not None
     assert (row.change.low, row.change.high) == pytest.approx((1e-3 - 1e-6, 1e-3 + 1e-6))
     assert (row.after.low, row.after.high) == pytest.approx((1e-3 - 1e-6, 1e-3 + 1e-6))
+
+
+def test_an_interval_beyond_the_tolerance_that_is_one_of_many_says_so(tmp_path: Path) -> None:
+    others = {f"platform{number:02}": STEADY for number in range(5)}
+    before = made(tmp_path / "a", {"raw": [100.0, 101.0, 99.0], **others})
+    after = made(tmp_path / "b", {"raw": [91.2, 92.4, 90.4], **others})
+    compared = compare_results(before, after, within=0.05)
+    (found,) = [
+        row for row in compared.changes if row.verdict is ChangeVerdict.UNKNOWN and not row.metric.points
+    ]
+    assert found.change is not None and found.change.high is not None and found.change.high < -0.05
+    assert (
+        found.note == f"beyond the tolerance, but not significant among {len(compared.changes)} comparisons"
+    )

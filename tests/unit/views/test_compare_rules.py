@@ -71,7 +71,7 @@ def test_a_rule_passes_only_where_the_interval_lies_inside_it(
         beyond = change.high < bound / 100 if side == "<" else change.low > bound / 100
         assert (one.outcome is Outcome.PASSED) == inside
         assert one.outcome is not Outcome.BROKEN or beyond
-        assert (one.detectable is not None) == (one.outcome is Outcome.UNDECIDED)
+        assert one.detectable is not None and parse_rules(one.rule.text)[0].is_beyond(one.detectable)
 
 
 FLOOD = [460.2, 719.4, 701.7]
@@ -107,6 +107,21 @@ def test_enough_repetitions_pass_or_break_the_same_rule(tmp_path: Path) -> None:
     lossy = made(tmp_path / "c", {"raw": [0.9 * value for value in many]})
     assert gate(before, same, "throughput<-5%") == 0
     assert gate(before, lossy, "throughput<-5%") == 4
+
+
+def test_every_verdict_of_a_rule_has_the_smallest_change_in_json(tmp_path: Path, capsys: Captured) -> None:
+    before = made(tmp_path / "a", {"raw": FLOOD, "container": STEADY, "lxc": STEADY})
+    lossy = {"raw": [0.7 * rate for rate in FLOOD], "container": scaled(0.8), "lxc": scaled(1.0)}
+    assert gate(before, made(tmp_path / "b", lossy), "throughput<-5%", "--json") == 4
+    document = json.loads(capsys.readouterr().out)
+    assert broken(document, document_schema("compare")) == []
+    smallest = {
+        one["cell"].split()[0].removeprefix("platform="): one["smallest_change"]
+        for verdict in ("broken", "passed", "undecided")
+        for one in document[f"{verdict}_rules"]
+    }
+    assert smallest["container"] == pytest.approx(smallest["lxc"], abs=1e-3)
+    assert -1 < smallest["raw"] < smallest["lxc"] < -0.05
 
 
 def test_a_broken_rule_weighs_more_than_an_undecided_one(tmp_path: Path, capsys: Captured) -> None:

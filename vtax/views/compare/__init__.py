@@ -7,14 +7,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from vtax.inputs import InputError
-from vtax.views.compare.changes import CellChange, ChangeVerdict, Unit, changes
+from vtax.views.compare.changes import CellChange, ChangeVerdict, changes
 from vtax.views.compare.conditions import CONTEXT, Difference, check_conditions, differences, noted
+from vtax.views.compare.earlier import CampaignEffect, read_earlier
 from vtax.views.compare.levels import open_levels, read_levels
 from vtax.views.compare.rules import Absent, Judged, Outcome, Rule, check_rules, judge, parse_rules
 from vtax.views.compare.side import Side, open_side, read_side
+from vtax.views.compare.unit import Unit
 from vtax.views.metrics import Key, MeasuredCell
 
 __all__ = [
+    "CampaignEffect",
     "ChangeVerdict",
     "Comparison",
     "Outcome",
@@ -23,6 +26,7 @@ __all__ = [
     "open_levels",
     "open_side",
     "parse_rules",
+    "read_earlier",
     "read_levels",
     "read_side",
 ]
@@ -33,10 +37,10 @@ class Comparison:
     """What a comparison of two campaigns, or of two levels in one, found.
 
     `a` and `b` are what a reader knows the sides by, `unit` what n counts; `anytime` tells that intervals and rules'
-    verdicts hold at any number of paired values. `differences` are of
-    conditions that were allowed to differ, `notes` of programs and platforms. `only_in_a` and `only_in_b` name cells
-    that the other side has no usable trial of, `without_trials` the sides ("A", "B") that have no usable trial at all.
-    `judged` has every rule's verdict on every cell. `damaged` is what could not be read.
+    verdicts hold at any number of paired values. `differences` are of conditions that were allowed to differ, `notes`
+    of programs and platforms. `only_in_a` and `only_in_b` name cells that the other side has no usable trial of,
+    `without_trials` the sides ("A", "B") that have no usable trial at all. `judged` has every rule's verdict on every
+    cell. `damaged` is what could not be read. `effect` is what is known of how far campaigns lie apart; None of levels.
     """
 
     a: str
@@ -53,6 +57,7 @@ class Comparison:
     rules: tuple[Rule, ...]
     judged: list[Judged]
     damaged: list[str]
+    effect: CampaignEffect | None
 
     @property
     def by_rules(self) -> bool:
@@ -77,9 +82,17 @@ class Comparison:
 
 
 def compare(
-    a: Side, b: Side, *, within: float, allow: Collection[str] = (), rules: tuple[Rule, ...] = ()
+    a: Side,
+    b: Side,
+    *,
+    within: float,
+    allow: Collection[str] = (),
+    rules: tuple[Rule, ...] = (),
+    effect: CampaignEffect | None = None,
 ) -> Comparison:
     """Compare B with A, the reference; `within` is the share that counts as no change.
+
+    `effect` is what is known of how far campaigns lie apart, None for sides that share blocks.
 
     InputError where they are one campaign, measured different things, differ in a condition that `allow` does not
     name, or have usable trials of no cell in common; and for a rule of what they do not measure.
@@ -104,12 +117,11 @@ def compare(
         )
     adaptive = a.adaptive or b.adaptive
     anytime = adaptive and a.unit is not Unit.REPETITION
-    rows = changes(a.measured, b.measured, pairs, a.metrics, within, adaptive, a.unit)
+    rows = changes(a.measured, b.measured, pairs, a.metrics, within, adaptive, a.unit, effect)
     before, after = {one for one, _ in pairs}, {other for _, other in pairs}
     absent = [*_absent(b, "B", a.measured, before), *_absent(a, "A", b.measured, after), *_unusable(a, b)]
-    if (
-        a.unit is Unit.QUAD
-    ):  # by turns a cell is judged in the context that both levels have, be there a stray trial
+    if a.unit is Unit.QUAD:
+        # A cell is judged in the context that both levels have, be there a stray trial in another.
         judged_cells = {cell for cell, _ in after}
         absent = [one for one in absent if one.cell not in judged_cells]
     return Comparison(
@@ -127,6 +139,7 @@ def compare(
         rules=rules,
         judged=judge(rules, rows, [other for _, other in pairs], absent, anytime=anytime),
         damaged=[*dict.fromkeys([*a.damaged, *b.damaged])],
+        effect=effect,
     )
 
 

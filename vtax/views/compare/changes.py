@@ -11,21 +11,17 @@ from vtax.model.bound import Bound, bounded_sides
 from vtax.model.estimate import Estimate, estimate
 from vtax.model.metric import Metric
 from vtax.statistics import (
+    CampaignScatter,
     Change,
     absolute_change,
     discoveries,
     in_pairs,
     relative_change,
 )
+from vtax.statistics.interval import CONFIDENCE
+from vtax.views.compare.earlier import CampaignEffect
+from vtax.views.compare.unit import Unit
 from vtax.views.metrics import Key, MeasuredCell, step_of_change
-
-
-class Unit(StrEnum):
-    """What the values of a comparison are of, and its n counts."""
-
-    REPETITION = "repetition"
-    BLOCK = "block"
-    QUAD = "quad"
 
 
 class ChangeVerdict(StrEnum):
@@ -45,7 +41,8 @@ class CellChange:
     a side has fewer than two values. It may have one bound alone: a change that is at least, or at most, so large.
     `before` and `after` are the sides' means. `note` is why there is not enough data, or what else bounded the
     values; `bounded_by` is which of the sides are lower bounds, and by what. `evidence` is what is left of the
-    `measured` evidence where a side is a bound.
+    `measured` evidence where a side is a bound. `scatter` is how far two campaigns lie apart though nothing changed,
+    which the evidence allows for; None of levels, and without evidence.
     """
 
     cell: str
@@ -61,6 +58,7 @@ class CellChange:
     bounded_by: str = ""
     unit: Unit = Unit.REPETITION
     measured: Change | None = None
+    scatter: CampaignScatter | None = None
     bound: Bound = Bound.EXACT
 
     @property
@@ -84,11 +82,13 @@ def changes(
     within: float,
     adaptive: bool,
     unit: Unit,
+    effect: CampaignEffect | None = None,
 ) -> list[CellChange]:
     """A row for each cell and metric of which either side has a value, in the order of `pairs`.
 
     Worse or better: the 95% interval lies wholly beyond the tolerance, and so many comparisons at once are allowed
     for (Benjamini and Hochberg 1995, at 5%). Same: the interval lies wholly within it. Else there is not enough data.
+    The interval allows for the campaigns' `effect`, where the sides are two campaigns.
     """
     found = [
         (a[one], b[other], metric)
@@ -96,7 +96,8 @@ def changes(
         for metric in metrics
         if a[one].values[metric.name] or b[other].values[metric.name]
     ]
-    exact = [_evidence(before, after, metric, adaptive) for before, after, metric in found]
+    scatters = [None if effect is None else effect.scatter(*each) for each in found]
+    exact = [_evidence(*each, adaptive, scatter) for each, scatter in zip(found, scatters, strict=True)]
     evidence = [
         _read_as(shift, _bound(before, after, metric))
         for shift, (before, after, metric) in zip(exact, found, strict=True)
@@ -106,11 +107,13 @@ def changes(
         for shift, (_, _, metric) in zip(evidence, found, strict=True)
     ]
     rejected = iter(discoveries([p_value for p_value in p_values if p_value is not None]))
+    tried = sum(p_value is not None for p_value in p_values)
     rows = []
-    for (before, after, metric), unbounded, shift, p_value in zip(
-        found, exact, evidence, p_values, strict=True
+    for (before, after, metric), unbounded, shift, p_value, scatter in zip(
+        found, exact, evidence, p_values, scatters, strict=True
     ):
         verdict = _verdict(metric, shift, within, p_value is not None and next(rejected))
+        undecided = "" if shift is None else _undecided(shift, _zone(metric, within), scatter, tried)
         rows.append(
             CellChange(
                 cell=after.cell,
@@ -122,10 +125,11 @@ def changes(
                 p_value=p_value,
                 verdict=verdict,
                 evidence=shift,
-                note=_note(before, after, metric, shift, verdict, unit),
+                note=_note(before, after, metric, shift, verdict, undecided, unit),
                 bounded_by=_bounded_by(before, after, metric),
                 unit=unit,
                 measured=unbounded,
+                scatter=None if shift is None else scatter,
                 bound=_bound(before, after, metric),
             )
         )
@@ -137,7 +141,13 @@ def _zone(metric: Metric, within: float) -> tuple[float, float]:
     return -tolerance, tolerance
 
 
-def _evidence(before: MeasuredCell, after: MeasuredCell, metric: Metric, adaptive: bool) -> Change | None:
+def _evidence(
+    before: MeasuredCell,
+    after: MeasuredCell,
+    metric: Metric,
+    adaptive: bool,
+    campaigns: CampaignScatter | None,
+) -> Change | None:
     if _withheld(before, metric) or _withheld(after, metric):
         return None
     change = absolute_change if metric.points else relative_change
@@ -146,6 +156,7 @@ def _evidence(before: MeasuredCell, after: MeasuredCell, metric: Metric, adaptiv
         resolution=_resolution(before, after, metric),
         adaptive=adaptive,
         paired=_is_paired(before, after),
+        campaigns=campaigns,
     )
 
 
@@ -214,10 +225,11 @@ def _note(
     metric: Metric,
     shift: Change | None,
     verdict: ChangeVerdict,
+    undecided: str,
     unit: Unit,
 ) -> str:
     if verdict is ChangeVerdict.UNKNOWN:
-        return _why_unknown(before, after, metric, shift, unit)
+        return _why_unknown(before, after, metric, shift, undecided, unit)
     if late := [
         words for name, side in (("A", before), ("B", after)) if (words := _late(name, side, metric))
     ]:
@@ -235,7 +247,12 @@ def _late(name: str, side: MeasuredCell, metric: Metric) -> str:
 
 
 def _why_unknown(
-    before: MeasuredCell, after: MeasuredCell, metric: Metric, shift: Change | None, unit: Unit
+    before: MeasuredCell,
+    after: MeasuredCell,
+    metric: Metric,
+    shift: Change | None,
+    undecided: str,
+    unit: Unit,
 ) -> str:
     for name, side in (("A", before), ("B", after)):
         n = len(side.values[metric.name])
@@ -249,10 +266,24 @@ def _why_unknown(
     bounded = _bounded_by(before, after, metric)
     if shift is None:
         return f"withheld: {bounded}" if _bound(before, after, metric) is Bound.WITHHELD else "A is zero"
-    if bounded:
-        return bounded
-    known = shift.interval.low is not None or shift.interval.high is not None
-    return "more repetitions needed" if known else "too few for an interval"
+    return "; ".join(filter(None, (undecided, bounded))) or "more repetitions needed"
+
+
+def _undecided(
+    shift: Change, zone: tuple[float, float], scatter: CampaignScatter | None, comparisons: int
+) -> str:
+    """Why the interval does not suffice for a verdict; empty where more repetitions would, or it is a bound."""
+    (low, high), found = zone, shift.interval
+    if found.low is None and found.high is None:
+        return "too few for an interval"
+    if (found.low is not None and found.low > high) or (found.high is not None and found.high < low):
+        return f"beyond the tolerance, but not significant among {comparisons} comparisons"
+    if found.low is None or found.high is None or scatter is None:
+        return ""
+    # Where no number of repetitions leaves room for the campaigns, these are what is in the way.
+    if all(shift.lacking(bound, (1 - CONFIDENCE) / 2) for bound in zone):
+        return ""
+    return "assumed campaign effect" if scatter.is_assumed else "campaign effect"
 
 
 def _bounded_by(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> str:

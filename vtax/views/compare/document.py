@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from vtax.documents import comparison as documents
 from vtax.documents.base import ComparedEstimate
 from vtax.model.estimate import Estimate
-from vtax.statistics import POWER
+from vtax.statistics import POWER, CampaignScatter
 from vtax.views.compare import ChangeVerdict, Comparison, Outcome, Unit
 from vtax.views.compare.changes import CellChange
+from vtax.views.compare.earlier import CampaignEffect
 from vtax.views.compare.rules import Judged
 from vtax.views.estimate_document import compared_document
 
@@ -38,6 +39,7 @@ def comparison_document(compared: Comparison) -> documents.Comparison:
         a=compared.a,
         b=compared.b,
         unit=UNITS[compared.unit],
+        earlier=_earlier(compared.effect),
         within=compared.within,
         verdicts={VERDICTS[verdict]: count for verdict, count in compared.counts.items()},
         differences=[
@@ -56,7 +58,8 @@ def comparison_document(compared: Comparison) -> documents.Comparison:
         changes=[_change(change) for change in compared.changes],
         without_usable_trials=[side for side in SIDES if side in compared.without_trials],
         rules={OUTCOMES[outcome]: count for outcome, count in compared.outcomes.items()},
-        broken_rules=[_broken(one) for one in compared.with_outcome(Outcome.BROKEN)],
+        broken_rules=[_rule(one) for one in compared.with_outcome(Outcome.BROKEN)],
+        passed_rules=[_rule(one) for one in compared.with_outcome(Outcome.PASSED)],
         undecided_rules=[_undecided(one) for one in compared.with_outcome(Outcome.UNDECIDED)],
     )
 
@@ -74,20 +77,37 @@ def _change(change: CellChange) -> documents.CellChange:
         p_value=change.p_value,
         verdict=VERDICTS[change.verdict],
         note=change.note,
+        campaign_effect=_effect(change.scatter),
     )
+
+
+def _earlier(effect: CampaignEffect | None) -> documents.EarlierCampaigns | None:
+    if effect is None or effect.directory is None:
+        return None
+    return documents.EarlierCampaigns(
+        directory=str(effect.directory), campaigns=effect.campaigns, not_read=effect.unread
+    )
+
+
+def _effect(scatter: CampaignScatter | None) -> documents.CampaignEffect | None:
+    if scatter is None:
+        return None
+    return documents.CampaignEffect(deviation=scatter.deviation, campaigns=scatter.campaigns)
 
 
 def _compared(found: Estimate | None) -> ComparedEstimate | None:
     return None if found is None else compared_document(found)
 
 
-def _broken(judged: Judged) -> documents.RuleOnCell:
+def _rule(judged: Judged) -> documents.RuleOnCell:
     return documents.RuleOnCell(
         rule=judged.rule.text,
         cell=judged.cell,
         uut_context=judged.uut_context,
         metric=judged.rule.metric.name,
         change=_judged(judged),
+        smallest_change=judged.detectable,
+        power=POWER,
     )
 
 

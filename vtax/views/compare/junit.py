@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from vtax.views.compare import ChangeVerdict, Comparison, Outcome
 from vtax.views.compare.changes import CellChange
+from vtax.views.compare.earlier import effect_line
 from vtax.views.compare.rules import Judged
 from vtax.views.compare.table import change_text, judged_text
 
@@ -26,6 +27,10 @@ def comparison_junit(compared: Comparison) -> bytes:
     any usable trial is an error by itself.
     """
     suite = Element("testsuite", name=_xml(f"vtax compare {compared.a} {compared.b}"))
+    if compared.effect:
+        line = effect_line(compared.effect, [change.scatter for change in compared.changes])
+        name, _, value = line.partition(": ")
+        SubElement(SubElement(suite, "properties"), "property", name=name, value=_xml(value))
     for name in compared.without_trials:
         case = _case(suite, "vtax compare", f"usable trials of {name}")
         SubElement(case, "error", type="no usable trial", message=f"no trial of {name} is usable")
@@ -42,7 +47,7 @@ def comparison_junit(compared: Comparison) -> bytes:
             SubElement(case, "system-out").text = _text(change)
     for (cell, _, metric), found in judged.items():
         _judge(_case(suite, cell, metric), found)
-    suite.set("tests", str(len(suite)))
+    suite.set("tests", str(len(suite.findall("testcase"))))
     for count, tag in _COUNTS.items():
         suite.set(count, str(len(suite.findall(f"testcase/{tag}"))))
     return bytes(tostring(suite, encoding="utf-8", xml_declaration=True))

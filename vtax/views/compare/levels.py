@@ -13,9 +13,9 @@ from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
 from vtax.scenario.grid import text
 from vtax.scenario.names import Key
-from vtax.views.compare.changes import Unit
 from vtax.views.compare.quads import in_quads
 from vtax.views.compare.side import COMPARISON, TABLES, Side, read_side
+from vtax.views.compare.unit import Unit
 from vtax.views.levels import Levels, held, levels, words
 from vtax.views.metrics import is_searched
 from vtax.views.provenance import read_provenance, workload_kind

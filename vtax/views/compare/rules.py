@@ -21,6 +21,7 @@ from vtax.statistics import Change, Interval, discoveries, discovery_level
 from vtax.statistics.interval import CONFIDENCE
 from vtax.statistics.unpaired import FALSE_DISCOVERY_RATE
 from vtax.views.compare.changes import CellChange
+from vtax.views.compare.earlier import UNDECIDED_BY_IT
 from vtax.views.metrics import ALL, Key
 
 PERCENT, POINTS = "%", "pp"
@@ -130,8 +131,10 @@ def judge(
             outcome, reason, shown = ruling.outcome, ruling.reason, row.at(ruling.confidence)
             if outcome is Outcome.UNDECIDED and row.bounded_by:
                 reason = f"{reason}; {row.bounded_by}"
-            detectable = _detectable(rule, row.evidence, level) if outcome is Outcome.UNDECIDED else None
+            detectable = _detectable(rule, row.evidence, level)
             lacking = _lacking(rule, row, level) if outcome is Outcome.UNDECIDED else None
+            if outcome is Outcome.UNDECIDED and lacking is None and row.scatter and row.scatter.is_assumed:
+                reason = f"{reason}; {UNDECIDED_BY_IT}"
             judged.append(Judged(rule, cell, context, shown, outcome, reason, detectable, lacking))
     return judged + [
         Judged(rule, one.cell, one.uut_context, None, Outcome.UNDECIDED, one.reason)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from vtax.model.metric import Metric
 from vtax.results import Result
-from vtax.views.compare.changes import Unit
 from vtax.views.compare.conditions import CONDITIONS, Facts, programs
+from vtax.views.compare.unit import Unit
 from vtax.views.metrics import METRICS, Key, MeasuredCell, metrics_of, read_measured, recorded_names
 from vtax.views.served import Served
 

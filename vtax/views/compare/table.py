@@ -9,8 +9,10 @@ from vtax.model.estimate import Estimate
 from vtax.model.table import UNKNOWN, Column, Entry, Number, Section, Table
 from vtax.statistics import POWER
 from vtax.views.compare import ChangeVerdict, Comparison, Outcome
-from vtax.views.compare.changes import CellChange, Unit
+from vtax.views.compare.changes import CellChange
+from vtax.views.compare.earlier import effect_line
 from vtax.views.compare.rules import Judged
+from vtax.views.compare.unit import Unit
 
 UNCHANGED_AT_MOST = 20
 """More rows than this without a change that was found are counted and not listed."""
@@ -96,6 +98,8 @@ def verdict_titles(compared: Comparison) -> dict[ChangeVerdict, str]:
 
 def remarks(compared: Comparison) -> Iterator[str]:
     """What a reader has to know beside the changes, a line each."""
+    if compared.effect:
+        yield effect_line(compared.effect, [change.scatter for change in compared.changes])
     yield from (f"differs: {difference}" for difference in compared.differences)
     yield from (f"changed between them: {note}" for note in compared.notes)
     yield from (f"no trial of {name} is usable" for name in compared.without_trials)

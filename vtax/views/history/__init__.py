@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from vtax.views.history.campaigns import Experiment, find_campaigns
+from vtax.views.compare.campaigns import Experiment, find_campaigns
 from vtax.views.history.series import Series, series_of
 
 __all__ = ["Chapter", "History", "read_history"]

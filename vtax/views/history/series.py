@@ -19,7 +19,7 @@ from vtax.statistics import (
     discoveries,
     relative_change,
 )
-from vtax.views.history.campaigns import Campaign, Experiment
+from vtax.views.compare.campaigns import Campaign, Experiment
 from vtax.views.metrics import Key, step_of_change
 
 
