@@ -22,16 +22,16 @@ def check_modes(
     modes = [name for name in ("precision", "search", "ab") if getattr(file, name)]
     if len(modes) > 1:
         raise document.error((modes[1],), f"{' and '.join(modes)} are modes of their own; keep one of them")
-    if file.precision and file.precision.least > file.repetitions:
-        problem = (
-            f"{file.repetitions} is too small; allowed: at least precision.least, {file.precision.least}"
-        )
-        raise document.error(("repetitions",), problem)
     if file.precision and not file.workload.has_rate:
         problem = (
             f"precision is of what is carried, and {file.workload.kind} workloads are timed; leave it out"
         )
         raise document.error(("precision",), problem)
+    if file.precision and file.precision.least > file.repetitions:
+        problem = (
+            f"{file.repetitions} is too small; allowed: at least precision.least, {file.precision.least}"
+        )
+        raise document.error(("repetitions",), problem)
     loads = next((factor.values for factor in factors if factor.key == LOAD), ())
     if file.precision and file.precision.of == "maximum" and len(loads) < 2:
         problem = "a maximum needs a factor intended_mbps of two loads at least"

@@ -106,6 +106,6 @@ def test_quiet_cells_end_after_the_least_repetitions(tmp_path: Path) -> None:
     done = vtax("run", path, "--out", out)
     assert_measured(done)
     cells = Result.open(out).query("SELECT cell, count(*) AS n FROM cells GROUP BY cell").to_pylist()
-    assert all(3 <= cell["n"] < 20 for cell in cells)
+    assert all(10 <= cell["n"] < 20 for cell in cells)
     if done.returncode == 0:
         assert "Precision" in done.stdout and done.stdout.count("reached") == 2

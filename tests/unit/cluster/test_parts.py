@@ -271,7 +271,7 @@ def test_precision_is_for_one_testbed(tmp_path: Path, capsys: pytest.CaptureFixt
     file, scenario = tmp_path / "testbeds.yaml", tmp_path / "own.yaml"
     file.write_text("scheduler: {address: 'tls://127.0.0.1:1', certificates: none}")
     scenario.write_text(
-        "{name: own/a, title: a, question: b, repetitions: 9, precision: {relative_width: 0.1}, "
+        "{name: own/a, title: a, question: b, repetitions: 10, precision: {relative_width: 0.1}, "
         "workload: {kind: forwarding, warmup_s: 0, duration_s: 1, frame_bytes: 64}, testbed: {link_mbps: 1000}, "
         "factors: {platform: [raw], intended_mbps: [5]}}"
     )

@@ -232,8 +232,8 @@ def test_a_trial_that_is_not_traced_has_neither() -> None:
     [
         ("schlosser2011/dedicated", ["workload.streams=5"], "streams: more ways than are followed at once"),
         ("anhalt2009/forwarding", ["guests=8"], "guests: more ways than are followed at once"),
-        ("examples/search", [], "workload.trace: a traced trial tells of no throughput"),
-        ("examples/precision", [], "workload.trace: a traced trial tells of no throughput"),
+        ("examples/search", [], "workload.trace: a traced trial has none of the values"),
+        ("examples/precision", [], "workload.trace: a traced trial has none of the values"),
     ],
 )
 def test_what_cannot_be_traced_is_refused(scenario: str, sets: list[str], said: str) -> None:

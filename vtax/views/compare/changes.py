@@ -81,7 +81,7 @@ def changes(
     metrics: Sequence[Metric],
     within: float,
     adaptive: bool,
-    unit: Unit,
+    unit: Unit = Unit.REPETITION,
     effect: CampaignEffect | None = None,
 ) -> list[CellChange]:
     """A row for each cell and metric of which either side has a value, in the order of `pairs`.

@@ -30,9 +30,7 @@ WAYS_OUT = (
     f"--earlier DIR takes it from {LEAST_CAMPAIGNS} campaigns or more, and vtax ab SCENARIO --factor platform=A,B "
     "measures both sides by turns"
 )
-UNDECIDED_BY_IT = (
-    f"the campaign effect is assumed: --earlier DIR with {LEAST_CAMPAIGNS} campaigns or vtax ab can decide"
-)
+UNDECIDED_BY_IT = "the campaign effect is assumed"
 
 
 @dataclass(frozen=True)
