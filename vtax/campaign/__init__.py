@@ -20,7 +20,7 @@ from vtax.campaign.progress import Progress
 from vtax.campaign.resumed import Resumed, Typed
 from vtax.campaign.runner import Campaign, Outcome, unusable
 from vtax.campaign.state import CampaignState, state_of
-from vtax.campaign.turns import Judging, Referee, Standing, check_levels
+from vtax.campaign.turns import Judging, Referee, check_levels
 from vtax.campaign.workload import workload_of
 from vtax.inputs import InputError
 from vtax.inputs.needs import Consent, NeedKind, by_name
@@ -30,7 +30,7 @@ from vtax.scenario import Scenario
 from vtax.testbed.host_session import clean_host
 from vtax.testbed.machines import Machines, OneMachine
 
-__all__ = ["Campaign", "Outcome", "Progress", "Resumed", "Standing", "Typed", "clean_host", "run"]
+__all__ = ["Campaign", "Outcome", "Progress", "Resumed", "Typed", "clean_host", "run"]
 
 
 def run(
@@ -54,7 +54,7 @@ def run(
     `blocks` are those of the scenario that are measured here, by default all: with the same seed, others may be
     measured elsewhere and merged with these.
     What the scenario and the machines need beyond what was typed is granted by the kinds in `allow`, or by `consent`.
-    `judging` tells how cells stand that are measured by turns, by a result's first so many blocks.
+    `judging` judges cells that are measured by turns, by a result's first so many blocks.
     All input is checked before anything starts: InputError. What the run made is gone when this returns or raises.
     """
     machines = machines or OneMachine()

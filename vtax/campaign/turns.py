@@ -16,6 +16,7 @@ from vtax.campaign.platform_set import PlatformSet
 from vtax.campaign.state import CampaignState
 from vtax.inputs import InputError
 from vtax.keys.cell import Cell
+from vtax.model.rule_progress import RuleProgress
 from vtax.results import Result, Row
 from vtax.scenario import Ab, Scenario
 from vtax.scenario.names import Key
@@ -24,31 +25,22 @@ LEAST_QUADS = 3
 """No interval that holds at any number of values can be formed of fewer."""
 
 
-@dataclass(frozen=True)
-class Standing:
-    """How many of the comparisons are decided, and the keys of the cells of all others."""
-
-    decided: int
-    of: int
-    open: frozenset[str]
-
-
 class Judging(Protocol):
-    """Tells how cells stand that are measured by turns."""
+    """Judges the cells of a campaign by turns."""
 
-    def __call__(self, result: Result, blocks: int) -> Standing:
+    def __call__(self, result: Result, blocks: int) -> RuleProgress:
         """Look at the trials of the first so many blocks of a result, and at no other."""
 
 
 @dataclass(frozen=True)
 class Referee:
-    """Judges the result in a directory, whose campaign runs, and tells whoever watches."""
+    """Judges the result in a directory, whose campaign runs, and notes it for whoever watches."""
 
     directory: Path
     judging: Judging
     note: Callable[[str], None]
 
-    def judge(self, blocks: int) -> Standing:
+    def judge(self, blocks: int) -> RuleProgress:
         """Look at the first so many blocks that are committed."""
         return self.judging(Result.open(self.directory), blocks)
 
@@ -66,32 +58,35 @@ class Turns:
         self._referee = referee
         self._clock = clock
         self._all = frozenset(cell.key for cell in cells)
-        self._standing: dict[int, Standing] = {}
+        self._judged: dict[int, RuleProgress] = {}
         self._began_s = clock()
-        self._before_s: float | None = None
-        self._quad_began_s: float | None = None
+        self._before_s: float | None = None  # of the trials before, of a campaign that goes on
+        self._began_quads: dict[int, float] = {}
         self._budget_s = math.inf if settings.budget_s is None else settings.budget_s
 
     def next(self, block: int, cell: Cell, state: CampaignState) -> Cell | None:
         """The cell itself, or the first of its runs that is wanted, while it is open."""
         if cell.key not in self._wanted(block // 2):
             return None
+        if not _has_begun(block, state):
+            self._began_quads[block // 2] = self._clock()
         return next((trial for trial in cell.trials if state.wants(block, trial.place)), None)
 
     def ended(self, block: int, state: CampaignState) -> bool:
         """Whether no cell is open, or another quad as long as the last one would end after the budget.
 
-        A quad that has begun is finished.
+        A quad that has begun is finished, and the first one is measured whatever the budget.
         """
         if self._referee is None:
             return True
-        if block % 2:
-            return False
-        begins = all(at != block for at, _ in state.usable)
-        wanted, now_s = self._wanted(block // 2, tell=begins), self._spent_s(state)
-        if self._quad_began_s is not None and now_s + now_s - self._quad_began_s > self._budget_s:
+        if self._before_s is None:
+            self._before_s = state.wall_s
+        if block % 2 or _has_begun(block, state):
+            return not self._wanted(block // 2)
+        wanted, now_s = self._wanted(block // 2, note=True), self._clock()
+        last_s = now_s - self._began_quads.get(block // 2 - 1, now_s)
+        if block and self._before_s + now_s - self._began_s + last_s > self._budget_s:
             return True
-        self._quad_began_s = now_s
         return not wanted
 
     def found(self, block: int, cell: Cell, state: CampaignState) -> list[Row]:
@@ -102,24 +97,23 @@ class Turns:
         """Whether some trial of it is usable."""
         return any(state.received_mbps(trial.place) for trial in cell.trials)
 
-    def _spent_s(self, state: CampaignState) -> float:
-        """The time since it began, and that of the trials before, of a campaign that goes on."""
-        if self._before_s is None:
-            self._before_s = state.wall_s
-        return self._before_s + self._clock() - self._began_s
-
-    def _wanted(self, quad: int, *, tell: bool = False) -> frozenset[str]:
+    def _wanted(self, quad: int, *, note: bool = False) -> frozenset[str]:
         """The open cells of a quad, judged once; before there are enough to judge by, all are."""
         if self._referee is None:
             return frozenset()
         if quad < LEAST_QUADS:
             return self._all
-        if quad not in self._standing:
-            standing = self._standing[quad] = self._referee.judge(2 * quad)
-            if tell:
-                decided = f"{standing.decided} of {standing.of} rules on cells are decided"
+        if quad not in self._judged:
+            found = self._judged[quad] = self._referee.judge(2 * quad)
+            if note:
+                decided = f"{found.decided} of {found.of} rules on cells are decided"
                 self._referee.note(f"after {quad} quads: {decided}")
-        return self._standing[quad].open
+        return self._judged[quad].open
+
+
+def _has_begun(block: int, state: CampaignState) -> bool:
+    """Whether a trial of the block's quad is committed."""
+    return any(at // 2 == block // 2 for at, _ in state.usable)
 
 
 def check_levels(scenario: Scenario, cells: Sequence[Cell], platforms: PlatformSet) -> None:
@@ -127,12 +121,12 @@ def check_levels(scenario: Scenario, cells: Sequence[Cell], platforms: PlatformS
     if scenario.file.ab is None:
         return
     factor = Key.parse(scenario.file.ab.by).column
-    emulated: dict[bool, str] = {}
+    emulated: dict[str, set[bool]] = {}
     for cell in cells:
-        emulated.setdefault(platforms.probe_of(cell).emulated, str(cell.factors[factor]))
-    if len(emulated) == 2:
+        emulated.setdefault(str(cell.factors[factor]), set()).add(platforms.probe_of(cell).emulated)
+    if len(levels := [*emulated]) == 2 and emulated[levels[0]] != emulated[levels[1]]:
+        one, other = sorted(levels, key=lambda level: True not in emulated[level])
         raise InputError(
-            f"{scenario.where('ab', 'by')}: {factor}={emulated[True]} has an emulated CPU here and "
-            f"{factor}={emulated[False]} has not: a change would be the emulator's, and no platform's; name two levels "
-            "that both have one, or neither"
+            f"{scenario.where('ab', 'by')}: {factor}={one} has an emulated CPU here and {factor}={other} has not: a "
+            "change would be the emulator's, and no platform's; name two levels that both have one, or neither"
         )

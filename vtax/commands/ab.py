@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vtax.commands import Json, check_parent, output_file
-from vtax.commands.compare import NO_TRIALS, status_of
+from vtax.commands.compare import NO_TRIALS, UNDECIDED, status_of
 from vtax.commands.consent import Allow, at_terminal
 from vtax.commands.report import write_report
 from vtax.commands.run import (
@@ -17,7 +17,6 @@ from vtax.commands.run import (
     name_unusable,
     saying_what_is_kept,
     scenario_names,
-    standing,
 )
 from vtax.commands.testbed import machines_of
 from vtax.inputs import InputError, one_line
@@ -25,7 +24,9 @@ from vtax.inputs.needs import read_kinds
 from vtax.listing import print_json
 
 if TYPE_CHECKING:
-    from vtax.campaign import Outcome
+    from vtax.campaign import Outcome, Resumed
+    from vtax.scenario import Scenario
+    from vtax.testbed.remote import TestbedFile
     from vtax.views.compare import Comparison
 
 MOST_BLOCKS = 1000
@@ -84,7 +85,7 @@ def ab(
       2  bad input
       3  a level has no usable trial
       4  a rule is broken in a cell: B is worse
-      5  no rule is broken, and one is undecided in a cell: more time may decide it
+      5  no rule is broken, and a cell is undecided, or has no usable trial
     """
     from vtax import campaign, views
     from vtax.campaign import Resumed, Typed
@@ -92,13 +93,15 @@ def ab(
     from vtax.scenario import load_scenario
     from vtax.terminal import progress_on
     from vtax.testbed.remote import read_testbed
-    from vtax.views.compare.turns import open_turns
+    from vtax.views.compare.turns import open_turns, rule_progress
 
     if markdown and json:
         raise InputError("--markdown and --json are two forms of the same output; leave out one")
     check_settled(resume, {"--seed": seed, "--out": out})
     if junit is not None:
         check_parent(junit)
+        if junit.is_dir():
+            raise InputError(f"--junit: {junit} is a directory; name a file")
     platforms = platform.split(",") if platform is not None else None
     chosen = load_scenario(scenario).override(platforms, sets, duration_s=duration)
     chosen = chosen.by_turns(factor, fail_on, read_budget(budget), MOST_BLOCKS)
@@ -109,6 +112,7 @@ def ab(
     if resume is not None:
         stored = Resumed.read(resume, typed=Typed(chosen, file))
         stored.check_same(chosen, of_testbeds=False)
+        _check_rules(stored, chosen, file)
         file = stored.testbed
     with saying_what_is_kept():
         outcome = campaign.run(
@@ -119,7 +123,7 @@ def ab(
             allow=read_kinds(allow or []),
             consent=at_terminal,
             machines=machines_of(file),
-            judging=standing,
+            judging=rule_progress,
             progress=progress_on(sys.stderr, plain=json),
         )
     compared = open_turns(outcome.directory)
@@ -128,7 +132,18 @@ def ab(
     if written and not (markdown or json):
         print(f"report: {written}")
     name_unusable(outcome.unusable)
-    return NO_TRIALS if compared is None else status_of(compared)
+    if compared is None:
+        return NO_TRIALS
+    return status_of(compared) or (UNDECIDED if outcome.unusable else 0)
+
+
+def _check_rules(stored: "Resumed", typed: "Scenario", testbed: "TestbedFile | None") -> None:
+    """Raise InputError where a complete campaign was begun with other settings: nothing of it is measured again."""
+    if stored.is_whole and (differences := stored.differences(typed, testbed)):
+        raise InputError(
+            f"{stored.directory}: the campaign is complete, and it has other settings ({'; '.join(differences)}); to "
+            f"judge it by other rules: vtax compare {stored.directory} --by FACTOR --fail-on RULES"
+        )
 
 
 def read_budget(text: str) -> float:

@@ -20,7 +20,7 @@ from vtax.listing import print_json
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from vtax.campaign import Outcome, Standing
+    from vtax.campaign import Outcome
     from vtax.results import Result
     from vtax.scenario import Scenario
 
@@ -84,6 +84,7 @@ def run(
     from vtax.scenario import load_scenario
     from vtax.terminal import progress_on, table_console
     from vtax.testbed.remote import read_testbed
+    from vtax.views.compare.turns import rule_progress
 
     if libvirt_uri is not None:
         sets = [*(sets or []), f"platform.libvirt_uri={libvirt_uri}"]
@@ -117,7 +118,7 @@ def run(
                 allow=granted,
                 consent=at_terminal,
                 machines=machines_of(file),
-                judging=standing,
+                judging=rule_progress,
                 progress=progress,
             )
     result = Result.open(outcome.directory)
@@ -151,15 +152,6 @@ def check_rules_of(scenario: "Scenario") -> None:
 
     if (by_turns := scenario.file.ab) is not None:
         rules_for(by_turns.fail_on, scenario.file.workload.kind)
-
-
-def standing(result: "Result", blocks: int) -> "Standing":
-    """How the cells of a campaign by turns stand, as it asks for it after each quad."""
-    from vtax.campaign import Standing
-    from vtax.views.compare.turns import stand
-
-    found = stand(result, blocks)
-    return Standing(found.decided, found.of, found.open)
 
 
 @contextlib.contextmanager

@@ -21,13 +21,13 @@ class Override:
 
         The preset stays a factor: a scenario always compares platforms, be it a single one.
         """
-        spelled = self._spelled(document)
+        spelled = self.spelled(document)
         if len(self.values) > 1 or self.key.section == "preset":
             return document.with_value(("factors", spelled), list(self.values), self.option)
         fixed = document.without(("factors", spelled))
         return fixed.with_value((self.key.section, self.key.name), self.values[0], self.option)
 
-    def _spelled(self, document: Document) -> str:
+    def spelled(self, document: Document) -> str:
         """The factor's name in the document, short or dotted, so that it keeps its place there."""
         factors = document.data["factors"]
         names = factors if isinstance(factors, dict) else ()
@@ -71,7 +71,12 @@ def apply_turns(document: Document, factor: str, fail_on: str, budget_s: float, 
         raise InputError(
             f"{override.option}: two levels are measured by turns; name two, as in --factor platform=raw,container"
         )
-    document = override.apply(document).without(("precision",)).without(("search",))
+    for at in (("factors", override.spelled(document)), (override.key.section, override.key.name)):
+        if document.is_typed(at):
+            raise InputError(
+                f"{override.option}: {override.key.column} is already set by {document.where(at)}"
+            )
+    document = override.apply(document).without(("precision",))
     document = document.with_value(("repetitions",), most, "--budget")
     document = document.with_value(("ab", "by"), override.key.column, override.option)
     document = document.with_value(("ab", "budget_s"), budget_s, "--budget")

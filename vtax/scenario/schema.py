@@ -54,7 +54,7 @@ class Ab(Keys):
         str, key("rules, as of `vtax compare --fail-on`", "rules with commas between them", min_length=1)
     ]
     budget_s: float | None = key(
-        "time after which no quad begins, of the calibration and all trials",
+        "time in which the last quad has to end, calibration included",
         "more than 0",
         default=None,
         gt=0,

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -65,37 +64,41 @@ def test_a_planted_loss_breaks_the_rule_from_wherever_it_was_killed(tmp_path: Pa
     assert Result.open(out).campaign["status"] == "complete"
 
 
-def test_less_loss_passes_and_ends_at_once(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    done = vtax(*typed(tmp_path, MUCH, LITTLE), "--out", out, "--json")
-    assert done.returncode == 0, done.stderr
-    blocks = sorted(set(Result.open(out).tables["trials"]["block"].to_pylist()))
-    assert blocks[0] == 0 and all(later - earlier == 1 for earlier, later in pairwise(blocks))
-    assert 6 <= len(blocks) <= 20
-    assert "after 3 quads" in done.stderr
-
-
-@pytest.mark.parametrize(("a", "b", "status"), [(LITTLE, MUCH, 4), (MUCH, LITTLE, 0)])
-def test_the_gate_of_the_docs_fails_a_build(a: str, b: str, status: int, tmp_path: Path) -> None:
-    programs = tmp_path / "bin"
+def gate(directory: Path, script: str, **asked: str) -> "subprocess.CompletedProcess[str]":
+    """The step of the docs, whose `vtax` is a shell's line."""
+    programs = directory / "bin"
     programs.mkdir()
-    command(programs, "vtax", f'exec {program()} "$@"')
-    _, scenario, _, factor, _, rules, *_ = typed(tmp_path, a, b)
-    asked = {
-        "SCENARIO": str(scenario),
-        "FACTOR": str(factor),
-        "RULES": str(rules),
-        "OUT": str(tmp_path / "ab"),
-    }
-    done = subprocess.run(
+    command(programs, "vtax", script)
+    return subprocess.run(
         ["sh", ROOT / "docs/ab-gate.sh"],
-        env={**os.environ, **asked, "BUDGET": "10m", "PATH": f"{programs}:{os.environ['PATH']}"},
+        env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "OUT": f"{directory / 'ab'}", **asked},
         capture_output=True,
         text=True,
         check=False,
         timeout=700,
     )
-    assert done.returncode == status, done.stderr
-    assert done.stdout.startswith("**") and ("no worse" in done.stdout) == (status == 0)
+
+
+def test_less_loss_passes_the_gate_of_the_docs_and_ends_at_once(tmp_path: Path) -> None:
+    _, scenario, _, factor, *_ = typed(tmp_path, MUCH, LITTLE)
+    asked = {"SCENARIO": str(scenario), "FACTOR": str(factor), "RULES": RULE, "BUDGET": "10m"}
+    done = gate(tmp_path, f'exec {program()} "$@"', **asked)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("**") and "no worse" in done.stdout
     assert (tmp_path / "ab/summary.md").read_text() in done.stdout
     assert "<testsuite" in (tmp_path / "ab/junit.xml").read_text()
+    (result,) = (path for path in (tmp_path / "ab").iterdir() if path.is_dir())
+    blocks = sorted(set(Result.open(result).tables["trials"]["block"].to_pylist()))
+    assert blocks == list(range(len(blocks))) and 6 <= len(blocks) <= 20
+    assert "after 3 quads" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("undecided", "found", "status"), [("fail", 4, 4), ("fail", 5, 5), ("pass", 5, 0), ("pass", 3, 3)]
+)
+def test_the_gate_fails_a_build_by_what_was_found(
+    undecided: str, found: int, status: int, tmp_path: Path
+) -> None:
+    asked = {"SCENARIO": "quick", "FACTOR": "platform=a,b", "RULES": RULE, "UNDECIDED": undecided}
+    assert gate(tmp_path, f"echo table; exit {found}", **asked).returncode == status
+    assert (tmp_path / "ab/summary.md").read_text() == "table\n"

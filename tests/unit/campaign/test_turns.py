@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from vtax.campaign.mode import mode_of
 from vtax.campaign.plan import counterpart, plan_of
 from vtax.campaign.state import CampaignState, Trial
-from vtax.campaign.turns import LEAST_QUADS, Standing, Turns
+from vtax.campaign.turns import LEAST_QUADS, Turns, check_levels
 from vtax.inputs import Document, InputError
 from vtax.keys.cell import Cell
+from vtax.model.rule_progress import RuleProgress
 from vtax.scenario import Scenario
 
 TURNS = """
@@ -82,14 +84,14 @@ class Judge:
     def note(self, text: str) -> None:
         self.told.append(text)
 
-    def judge(self, blocks: int) -> Standing:
+    def judge(self, blocks: int) -> RuleProgress:
         self.looks.append(blocks)
         quads: dict[str, int] = {}
         for trial in self.committed:
             if trial.block < blocks and trial.usable:
                 quads[trial.place] = quads.get(trial.place, 0) + trial.block % 2
         open_cells = frozenset(place for place in quads if quads[place] < self.decided_after[place])
-        return Standing(len(quads) - len(open_cells), len(quads), open_cells)
+        return RuleProgress(len(quads) - len(open_cells), len(quads), open_cells)
 
 
 class Clock:
@@ -159,6 +161,55 @@ def test_a_quad_that_has_begun_is_finished_and_none_begins_that_would_end_too_la
     assert {trial.block for trial in carry_out(least, never, [])} == {0, 1}
 
 
+def test_calibration_is_no_quad() -> None:
+    """It takes half of the budget, and the first quad little."""
+    chosen, clock = scenario(TURNS.replace('5%"}', '5%", budget_s: 60}')), Clock()
+    assert chosen.file.ab is not None
+    cells, state = chosen.cells(), CampaignState()
+    mode = Turns(chosen.file.ab, cells, Judge({}, []), clock)
+    assert not mode.ended(0, state) and mode.next(0, cells[0], state)
+    clock.now_s += 35
+    assert not mode.ended(0, state) and mode.next(0, cells[0], state)
+    for block in (0, 1):
+        clock.now_s += 1
+        state.add(measure(block + 1, block, cells[0], 1.0))
+    assert not mode.ended(2, state)
+    clock.now_s += 30
+    assert mode.ended(2, state)
+
+
+def test_a_resumed_quad_is_finished_whatever_was_spent() -> None:
+    short = scenario(TURNS.replace('5%"}', '5%", budget_s: 1}'))
+    assert short.file.ab is not None
+    state = CampaignState([measure(1, 2, short.cells()[0], 100.0)])
+    mode = Turns(short.file.ab, short.cells(), Judge({}, []), Clock())
+    assert not mode.ended(2, state) and not mode.ended(3, state)
+    assert mode.ended(4, state)
+
+
+@pytest.mark.parametrize(
+    ("text", "emulated", "refused"),
+    [
+        (TURNS, ("container",), True),
+        (TURNS, ("raw", "container"), False),
+        (TURNS, (), False),
+        (WITHIN_A_GUEST, ("container",), False),
+    ],
+)
+def test_levels_of_which_one_alone_is_emulated_are_refused(
+    text: str, emulated: tuple[str, ...], refused: bool
+) -> None:
+    chosen = scenario(text)
+    platforms = SimpleNamespace(probe_of=lambda cell: SimpleNamespace(emulated=cell.platform in emulated))
+    if not refused:
+        check_levels(chosen, chosen.cells(), platforms)
+        return
+    with pytest.raises(
+        InputError, match="platform=container has an emulated CPU here and platform=raw has not"
+    ):
+        check_levels(chosen, chosen.cells(), platforms)
+
+
 def test_it_is_judged_once_a_quad_from_the_third_on_and_told_where_a_quad_begins() -> None:
     committed: list[Trial] = []
     chosen = scenario()
@@ -206,3 +257,7 @@ def test_the_options_make_a_scenario_by_turns() -> None:
         plain.by_turns("platform=raw", "loss>+1pp", 90.0, 1000)
     with pytest.raises(InputError, match='--factor frame_bites=1,2: unknown factor "frame_bites"'):
         plain.by_turns("frame_bites=1,2", "loss>+1pp", 90.0, 1000)
+    with pytest.raises(InputError, match="streams is already set by --set streams=2"):
+        plain.override(sets=["streams=2"]).by_turns("streams=1,3", "loss>+1pp", 90.0, 1000)
+    with pytest.raises(InputError, match="platform is already set by --platform lxc,raw"):
+        plain.override(["lxc", "raw"]).by_turns("platform=raw,container", "loss>+1pp", 90.0, 1000)

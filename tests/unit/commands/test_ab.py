@@ -15,7 +15,7 @@ from tests.helpers.results.forwarding import Made
 from vtax.campaign import Outcome
 from vtax.cli import main
 from vtax.documents.schema import document_schema
-from vtax.scenario import Scenario
+from vtax.scenario import Scenario, load_scenario
 
 Captured = pytest.CaptureFixture[str]
 TYPED = ["ab", "quick", "--factor", "platform=raw,container", "--fail-on", "throughput<-5%"]
@@ -69,6 +69,31 @@ def test_its_status_is_what_was_found(
     assert says in " ".join((printed.out + printed.err).split())
 
 
+def test_a_cell_that_was_not_measured_is_not_passed(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    def run(scenario: Scenario, **options: Any) -> Outcome:
+        return Outcome(
+            campaign.run(scenario).directory, [("platform=raw frame_bytes=1500", "it did not start")]
+        )
+
+    monkeypatch.setattr(vtax.campaign, "run", run)
+    assert main(TYPED) == 5
+    assert "it did not start" in capsys.readouterr().err
+
+
+def test_a_complete_result_is_not_judged_by_rules_that_it_was_not_measured_for(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    stored = load_scenario("quick").by_turns("platform=raw,container", "throughput<-50%", 60.0, 1000)
+    trials = [Made(name, block, frame_bytes=64) for name in ("raw", "container") for block in range(6)]
+    result = make(tmp_path / "r", trials, **stored.described())
+    assert main([*TYPED, "--budget", "1m", "--resume", str(result.directory)]) == 2
+    said = capsys.readouterr().err
+    assert "the campaign is complete, and it has other settings (ab.fail_on: " in said
+    assert f"vtax compare {result.directory} --by FACTOR --fail-on RULES" in said
+
+
 def test_its_document_fits_its_schema(campaign: Campaign, capsys: Captured) -> None:
     for share, status in ((0.9, 4), (None, 3)):
         campaign.share, campaign.directory = share, campaign.directory / f"{status}"
@@ -104,6 +129,8 @@ def test_the_options_reach_the_scenario(campaign: Campaign) -> None:
         (["--factor", "frame_bytes"], "as in --factor platform=raw,container"),
         (["--json", "--markdown"], "leave out one"),
         (["--junit", "none/ab.xml"], "mkdir -p none"),
+        (["--junit", "/"], "--junit: / is a directory; name a file"),
+        (["--platform", "lxc,raw"], "platform is already set by --platform lxc,raw"),
         (["--resume", "none", "--seed", "1"], "a resumed campaign keeps its own settings; leave out --seed"),
     ],
 )

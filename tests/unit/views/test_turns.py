@@ -21,7 +21,7 @@ from vtax.views.compare import Comparison, Outcome, Unit
 from vtax.views.compare.changes import CellChange, changes
 from vtax.views.compare.quads import in_quads
 from vtax.views.compare.rules import judge, parse_rules
-from vtax.views.compare.turns import WAITED_QUADS, open_turns, rules_for, stand
+from vtax.views.compare.turns import WAITED_QUADS, open_turns, rule_progress, rules_for
 from vtax.views.metrics import MeasuredCell
 
 Captured = pytest.CaptureFixture[str]
@@ -50,9 +50,9 @@ def noisy(level: float, blocks: int, seed: int, spread: float = 0.004) -> list[f
 
 
 def test_what_rises_evenly_is_in_both_levels_alike(tmp_path: Path) -> None:
-    """A B B A: the machine becomes slower by a fifth in a quad, and the platforms are alike."""
+    """A B B A: the machine becomes slower by a seventh in a quad, and the platforms are alike."""
     quads, order = 5, (0, 3, 2, 1)
-    drift = [0.95**place for place in range(4)]
+    drift = [1 - 0.05 * place for place in range(4)]
     raw = [100.0 * drift[order[0 if block % 2 == 0 else 1]] for block in range(2 * quads)]
     container = [100.0 * drift[order[3 if block % 2 == 0 else 2]] for block in range(2 * quads)]
     found = compared(by_turns(tmp_path / "r", {"raw": raw, "container": container}))
@@ -71,7 +71,27 @@ def test_a_quad_that_lacks_a_block_counts_for_nothing() -> None:
         {"throughput": (1.0,), "loss": (1.0,)},
         by_block={"throughput": {0: 4.0, 1: 9.0, 2: 5.0, 5: 7.0}, "loss": {0: 0.1, 1: 0.3}},
     )
-    assert in_quads(cell).by_block == {"throughput": {0: 6.0}, "loss": {0: pytest.approx(0.2)}}
+    assert in_quads(cell).by_block == {"throughput": {0: 6.5}, "loss": {0: pytest.approx(0.2)}}
+
+
+def test_a_trial_of_nothing_is_half_of_its_quad(tmp_path: Path) -> None:
+    found = compared(by_turns(tmp_path / "r", {"raw": noisy(100.0, 16, 1), "container": [100.0, 0.0] * 8}))
+    change = next(change.change for change in found.changes if change.metric is THROUGHPUT)
+    assert change is not None and change.value == pytest.approx(-0.5, abs=0.01)
+
+
+def test_levels_that_forward_in_different_contexts_leave_rules_undecided(tmp_path: Path) -> None:
+    trials = [
+        Made(name, block, received_mbps=100.0, offered_mbps=400.0, uut_context=context)
+        for name, context in (("raw", "sender"), ("container", "own"))
+        for block in range(8)
+    ]
+    result = make(tmp_path / "r", trials, scenario={"ab": AB})
+    assert {one.reason for one in compared(result).judged} == {
+        "only another CPU context in A",
+        "only another CPU context in B",
+    }
+    assert rule_progress(result, 8).decided == 0
 
 
 def test_a_worse_level_breaks_the_rule_and_an_equal_one_passes(tmp_path: Path, capsys: Captured) -> None:
@@ -162,18 +182,18 @@ def test_cells_that_are_decided_are_not_open(tmp_path: Path) -> None:
         for block, rate in enumerate(noisy(level, 12, size + len(name), spread))
     ]
     result = make(tmp_path / "r", trials, scenario={"ab": AB})
-    found = stand(result, 12)
+    found = rule_progress(result, 12)
     assert (found.decided, found.of) == (1, 2)
     assert {key.split("frame_bytes=")[1].split()[0] for key in found.open} == {"1500"}
     assert {key.split()[0] for key in found.open} == {"platform=raw", "platform=container"}
-    assert stand(result, 4).decided == 0
+    assert rule_progress(result, 4).decided == 0
 
 
 def test_later_blocks_are_not_looked_at(tmp_path: Path) -> None:
     raw, container = noisy(100.0, 16, 1), noisy(90.0, 16, 2)
     whole = by_turns(tmp_path / "whole", {"raw": raw, "container": container})
     part = by_turns(tmp_path / "part", {"raw": raw[:8], "container": container[:8]})
-    assert stand(whole, 8) == stand(part, 8)
+    assert rule_progress(whole, 8) == rule_progress(part, 8)
 
 
 def test_a_cell_without_a_value_to_compare_is_not_waited_for_for_ever(tmp_path: Path) -> None:
@@ -185,8 +205,8 @@ def test_a_cell_without_a_value_to_compare_is_not_waited_for_for_ever(tmp_path: 
     ]
     scenario = {"ab": {"by": "platform", "fail_on": "latency_p99>+10%"}}
     result = make(tmp_path / "r", trials, scenario=scenario)
-    assert len(stand(result, 2 * WAITED_QUADS - 2).open) == 2
-    assert stand(result, 2 * WAITED_QUADS).open == frozenset()
+    assert len(rule_progress(result, 2 * WAITED_QUADS - 2).open) == 2
+    assert rule_progress(result, 2 * WAITED_QUADS).open == frozenset()
 
 
 def test_a_stray_trial_in_another_context_leaves_no_rule_undecided(tmp_path: Path) -> None:
@@ -210,7 +230,7 @@ def test_a_stray_trial_in_another_context_leaves_no_rule_undecided(tmp_path: Pat
 def test_of_one_level_alone_nothing_is_found(tmp_path: Path) -> None:
     result = by_turns(tmp_path / "r", {"raw": noisy(100.0, 8, 1)})
     assert open_turns(result.directory) is None
-    assert stand(result, 8).open == frozenset()
+    assert rule_progress(result, 8).open == frozenset()
 
 
 def test_a_result_that_was_not_measured_by_turns_is_refused(tmp_path: Path) -> None:

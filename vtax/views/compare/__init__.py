@@ -110,13 +110,13 @@ def compare(
     check_conditions(found, allow)
     pairs = _pairs(a.measured, b.measured, CONTEXT in allow)
     without_trials = [name for name, side in (("A", a), ("B", b)) if not side.measured]
-    if not pairs and not without_trials:
+    if not pairs and not without_trials and a.unit is not Unit.QUAD:
         raise InputError(
             f"{a.name} and {b.name} have no cell with usable trials in common; their cells are as "
             f"'{_first(a.measured)}' and '{_first(b.measured)}'"
         )
     adaptive = a.adaptive or b.adaptive
-    anytime = adaptive and a.unit is not Unit.REPETITION
+    anytime = a.unit is Unit.QUAD
     rows = changes(a.measured, b.measured, pairs, a.metrics, within, adaptive, a.unit, effect)
     before, after = {one for one, _ in pairs}, {other for _, other in pairs}
     absent = [*_absent(b, "B", a.measured, before), *_absent(a, "A", b.measured, after), *_unusable(a, b)]

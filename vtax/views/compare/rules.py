@@ -120,7 +120,12 @@ def judge(
     tried = [(rule, row.evidence) for rule, _, row in placed if row is not None and row.evidence is not None]
     discovered = discoveries([_p_value(rule, evidence) for rule, evidence in tried])
     level = discovery_level(sum(discovered), len(tried)) if tried else 0.0
-    rulings = iter(_at_any_number(tried, discovered) if anytime else _at_this_number(tried, discovered))
+    if anytime:
+        passing = discoveries([_p_value(rule, evidence, passes=True) for rule, evidence in tried])
+        passed_wrongly = discovery_level(sum(passing), len(tried)) if tried else 0.0
+        rulings = iter(_at_any_number(tried, discovered, passing))
+    else:
+        passed_wrongly, rulings = PASSED_WRONGLY, iter(_at_this_number(tried, discovered))
     judged = []
     for rule, (cell, context), row in placed:
         if row is None or row.evidence is None:
@@ -132,7 +137,7 @@ def judge(
             if outcome is Outcome.UNDECIDED and row.bounded_by:
                 reason = f"{reason}; {row.bounded_by}"
             detectable = _detectable(rule, row.evidence, level)
-            lacking = _lacking(rule, row, level) if outcome is Outcome.UNDECIDED else None
+            lacking = _lacking(rule, row, level, passed_wrongly) if outcome is Outcome.UNDECIDED else None
             if outcome is Outcome.UNDECIDED and lacking is None and row.scatter and row.scatter.is_assumed:
                 reason = f"{reason}; {UNDECIDED_BY_IT}"
             judged.append(Judged(rule, cell, context, shown, outcome, reason, detectable, lacking))
@@ -163,7 +168,7 @@ def _at_this_number(tried: _Tried, discovered: Sequence[bool]) -> list[_Ruling]:
     ]
 
 
-def _at_any_number(tried: _Tried, discovered: Sequence[bool]) -> list[_Ruling]:
+def _at_any_number(tried: _Tried, discovered: Sequence[bool], passing: Sequence[bool]) -> list[_Ruling]:
     """By evidence that holds at any number of values; what is broken, and what passes, is corrected alike.
 
     The inverse of such a p value is an e-value (Wang and Ramdas, False discovery rate control with e-values, Journal of
@@ -173,7 +178,6 @@ def _at_any_number(tried: _Tried, discovered: Sequence[bool]) -> list[_Ruling]:
     of Statistics 18, 2024: e-BY): of k cells found among K each misses with 5% k / K. A cell that is undecided has the
     interval that would have to exclude the limit for it to be found as well.
     """
-    passing = discoveries([_p_value(rule, evidence, passes=True) for rule, evidence in tried])
     share = FALSE_DISCOVERY_RATE / len(tried) if tried else 0.0
     broken, passed = sum(discovered), sum(passing)
     rulings = []
@@ -215,11 +219,11 @@ def _detectable(rule: Rule, evidence: Change, level: float) -> float | None:
     return change if change is not None and abs(change) < BEYOND_USE else None
 
 
-def _lacking(rule: Rule, row: CellChange, level: float) -> int | None:
+def _lacking(rule: Rule, row: CellChange, level: float, passed_wrongly: float) -> int | None:
     """How many more repetitions of each side would show on which side of the limit the change lies."""
     if row.evidence is None:
         return None
-    p_value = level if rule.is_beyond(row.evidence.interval.mean) else PASSED_WRONGLY
+    p_value = level if rule.is_beyond(row.evidence.interval.mean) else passed_wrongly
     values = row.evidence.lacking(rule.bound, p_value)
     return values if values is None or row.paired else math.ceil(values / 2)
 

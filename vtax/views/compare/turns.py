@@ -1,14 +1,14 @@
-"""Levels that were measured by turns: how their cells stand by the rules that decide when to stop."""
+"""Levels that were measured by turns: what its own rules find, and how far they are decided."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from vtax.inputs import InputError
+from vtax.model.rule_progress import RuleProgress
 from vtax.results import Result
 from vtax.results.stored import mapping
 from vtax.views.compare import Comparison, compare
@@ -21,15 +21,6 @@ WITHIN = 0.05
 """What counts as no change of a metric without a rule."""
 WAITED_QUADS = 6
 """A cell without a value to compare is waited for so long: it may come to have one, as where a source was late."""
-
-
-@dataclass(frozen=True)
-class Stand:
-    """How many of the rules on cells are decided, and the keys of the cells that more quads may decide."""
-
-    decided: int
-    of: int
-    open: frozenset[str]
 
 
 def rules_for(fail_on: str, kind: str) -> tuple[Rule, ...]:
@@ -49,16 +40,18 @@ def open_turns(directory: Path) -> Comparison | None:
     return found and found[0]
 
 
-def stand(result: Result, blocks: int) -> Stand:
-    """Return how the cells of a result stand by its first so many blocks."""
+def rule_progress(result: Result, blocks: int) -> RuleProgress:
+    """Return how far a result's rules are decided by its first so many blocks."""
     found = _read(result.before(blocks))
     if found is None:
-        return Stand(0, 0, frozenset())
+        return RuleProgress(0, 0, frozenset())
     compared, sides = found
     waited = blocks // 2 >= WAITED_QUADS
     names = {one.cell for one in compared.with_outcome(Outcome.UNDECIDED) if not (waited and _is_mute(one))}
     keys = frozenset(key for side in sides for key, name in side.names.items() if name in names)
-    return Stand(len(compared.judged) - compared.outcomes[Outcome.UNDECIDED], len(compared.judged), keys)
+    return RuleProgress(
+        len(compared.judged) - compared.outcomes[Outcome.UNDECIDED], len(compared.judged), keys
+    )
 
 
 def _is_mute(judged: Judged) -> bool:
