@@ -71,6 +71,11 @@ def apply_turns(document: Document, factor: str, fail_on: str, budget_s: float, 
         raise InputError(
             f"{override.option}: two levels are measured by turns; name two, as in --factor platform=raw,container"
         )
+    if document.data.get("search") is not None:
+        raise InputError(
+            f"{document.where(('search',))}: a search finds each level's loads by itself, and vtax ab wants levels at "
+            "the same loads; name a scenario without search"
+        )
     for at in (("factors", override.spelled(document)), (override.key.section, override.key.name)):
         if document.is_typed(at):
             raise InputError(

@@ -257,6 +257,11 @@ def test_the_options_make_a_scenario_by_turns() -> None:
         plain.by_turns("platform=raw", "loss>+1pp", 90.0, 1000)
     with pytest.raises(InputError, match='--factor frame_bites=1,2: unknown factor "frame_bites"'):
         plain.by_turns("frame_bites=1,2", "loss>+1pp", 90.0, 1000)
+    searching = TURNS.replace('ab: {by: platform, fail_on: "throughput<-5%"}', "search: {}")
+    with pytest.raises(InputError, match="name a scenario without search"):
+        scenario(searching.replace(", intended_mbps: [10, max]", "")).by_turns(
+            "streams=1,3", "loss>+1pp", 90.0, 2
+        )
     with pytest.raises(InputError, match="streams is already set by --set streams=2"):
         plain.override(sets=["streams=2"]).by_turns("streams=1,3", "loss>+1pp", 90.0, 1000)
     with pytest.raises(InputError, match="platform is already set by --platform lxc,raw"):
