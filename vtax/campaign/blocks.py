@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from vtax.inputs import InputError
+from vtax.results.stored import ADAPTIVE
 from vtax.scenario import Scenario
 
 
@@ -15,8 +16,8 @@ def chosen_blocks(scenario: Scenario, wanted: Sequence[int] | None) -> list[int]
     """
     if wanted is None:
         return list(range(scenario.repetitions))
-    for name, mode in (("precision", scenario.file.precision), ("ab", scenario.file.ab)):
-        if mode is not None:
+    for name in ADAPTIVE:
+        if getattr(scenario.file, name) is not None:
             raise InputError(
                 f"{scenario.where(name)}: {name} decides on repetitions by all trials of a cell, and separate "
                 f"blocks do not have them; leave out {name}, and give the number of repetitions"

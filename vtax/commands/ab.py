@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vtax.commands import Json, check_parent, output_file
+from vtax.commands.campaign_options import (
+    Duration,
+    Out,
+    Platforms,
+    Resume,
+    ScenarioName,
+    Seed,
+    Sets,
+    TestbedPath,
+    check_settled,
+)
 from vtax.commands.compare import NO_TRIALS, UNDECIDED, status_of
 from vtax.commands.consent import Allow, at_terminal
 from vtax.commands.report import write_report
 from vtax.commands.run import (
     check_rules_of,
-    check_settled,
     name_unusable,
     saying_what_is_kept,
-    scenario_names,
 )
 from vtax.commands.testbed import machines_of
 from vtax.inputs import InputError, one_line
@@ -36,12 +45,7 @@ _BUDGET = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)([smh])", re.ASCII)
 
 
 def ab(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            help="A name of `vtax list scenarios`, or a path to a file.", autocompletion=scenario_names
-        ),
-    ],
+    scenario: ScenarioName,
     factor: Annotated[
         str,
         typer.Option(
@@ -55,23 +59,13 @@ def ab(
     budget: Annotated[
         str, typer.Option(metavar="TIME", help="As in 30m or 2h: time after which nothing more is measured.")
     ] = "30m",
-    platform: Annotated[str | None, typer.Option(metavar="A,B", help="Only these platforms.")] = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=V1,V2", help="Values of a factor; a single one fixes it."),
-    ] = None,
-    duration: Annotated[float | None, typer.Option(help="Seconds that each trial measures.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the random order of trials.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Directory of the result; by default results/<name>-<time>.")
-    ] = None,
-    resume: Annotated[
-        Path | None,
-        typer.Option(metavar="RESULT", help="Continue a campaign that did not end, as it was begun."),
-    ] = None,
-    testbed: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File of machines and links; by default this machine.")
-    ] = None,
+    platform: Platforms = None,
+    sets: Sets = None,
+    duration: Duration = None,
+    seed: Seed = None,
+    out: Out = None,
+    resume: Resume = None,
+    testbed: TestbedPath = None,
     allow: Allow = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit file too.")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False,

@@ -2,13 +2,24 @@
 
 import contextlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vtax.commands import BROKE, DISK_ERRORS, InterruptedCampaignError, Json
+from vtax.commands.campaign_options import (
+    Duration,
+    Out,
+    Platforms,
+    Resume,
+    ScenarioName,
+    Seed,
+    Sets,
+    TestbedPath,
+    check_settled,
+)
 from vtax.commands.consent import Allow, at_terminal
 from vtax.commands.report import REPORT, write_report
 from vtax.commands.testbed import machines_of
@@ -27,42 +38,20 @@ if TYPE_CHECKING:
 KEPT = "completed trials are kept"
 
 
-def scenario_names(incomplete: str) -> list[str]:
-    """What a shell completes a scenario's name to."""
-    from vtax.scenario import list_scenarios
-
-    return [scenario.name for scenario in list_scenarios() if scenario.name.startswith(incomplete)]
-
-
 def run(
-    scenario: Annotated[
-        str,
-        typer.Argument(
-            help="A name of `vtax list scenarios`, or a path to a file.", autocompletion=scenario_names
-        ),
-    ],
-    platform: Annotated[str | None, typer.Option(metavar="A,B", help="Only these platforms.")] = None,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=V1,V2", help="Values of a factor; a single one fixes it."),
-    ] = None,
+    scenario: ScenarioName,
+    platform: Platforms = None,
+    sets: Sets = None,
     repetitions: Annotated[int | None, typer.Option(help="Trials of every cell.")] = None,
-    duration: Annotated[float | None, typer.Option(help="Seconds that each trial measures.")] = None,
+    duration: Duration = None,
     blocks: Annotated[
         str | None,
         typer.Option(metavar="0-3,7", help="Only these repetitions of every cell; see vtax merge."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the random order of trials.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Directory of the result; by default results/<name>-<time>.")
-    ] = None,
-    resume: Annotated[
-        Path | None,
-        typer.Option(metavar="RESULT", help="Continue a campaign that did not end, as it was begun."),
-    ] = None,
-    testbed: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File of machines and links; by default this machine.")
-    ] = None,
+    seed: Seed = None,
+    out: Out = None,
+    resume: Resume = None,
+    testbed: TestbedPath = None,
     testbeds: Annotated[
         Path | None,
         typer.Option(
@@ -137,13 +126,6 @@ def run(
             print(f"report: {written}")
     name_unusable(outcome.unusable)
     return outcome.exit_status if written else BROKE
-
-
-def check_settled(resume: Path | None, settled: "Mapping[str, object]") -> None:
-    """Raise InputError for an option of what is settled of a campaign that goes on."""
-    kept = [name for name, value in settled.items() if value is not None]
-    if resume is not None and kept:
-        raise InputError(f"--resume: a resumed campaign keeps its own settings; leave out {', '.join(kept)}")
 
 
 def check_rules_of(scenario: "Scenario") -> None:

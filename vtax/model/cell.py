@@ -16,7 +16,7 @@ from vtax.model.levels import Dimension, Level, Levels
 from vtax.model.metric import Metric
 from vtax.model.recorded import Recorded
 from vtax.model.sample import Sample
-from vtax.statistics import MeanInterval, Resolution, adaptive_interval, mean_interval
+from vtax.statistics import MeanInterval, Resolution, repeated_interval
 
 UNKNOWN_CONTEXT = "unknown"
 """The `uut_context` of trials that record none."""
@@ -113,7 +113,7 @@ class Cell(Recorded):
     @property
     def mean(self) -> MeanInterval:
         """How intervals of its means are taken."""
-        return adaptive_interval if self.adaptive else mean_interval
+        return repeated_interval(adaptive=self.adaptive)
 
     @property
     def is_usable(self) -> bool:

@@ -1,6 +1,6 @@
 """The shapes of campaign.json: `mend` takes out what has another one, and any key may be missing or null."""
 
-from typing import TypedDict
+from typing import Final, TypedDict
 
 from pydantic import JsonValue
 
@@ -10,6 +10,10 @@ class StoredSource(TypedDict, total=False):
 
     paper: str | None
     section: JsonValue
+
+
+ADAPTIVE: Final = ("precision", "ab")
+"""Keys of a scenario that have the values decide how many repetitions there are."""
 
 
 class StoredScenario(TypedDict, total=False):

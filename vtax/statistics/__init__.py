@@ -2,10 +2,11 @@
 
 `interval` means and proportions, `resolution` the steps that values come in, `anytime` means whose values decided how
 many there are, `autocorrelation` of values that are not independent, `paired` comparisons within blocks, `unpaired`
-ones without, `many` comparisons at once, `change` whether campaigns differ by more than a tolerance, `campaigns` how
-far they lie apart though nothing changed, `power` the smallest change that would have been found, `changepoints` where
-a series of campaigns changes, `selection` the maximum over loads, `histograms` of delay, `distributions` and their
-`quantiles`, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many durations of one operation.
+ones without, `many` comparisons at once, `change` whether campaigns differ by more than a tolerance, by the `evidence`,
+`campaigns` how far they lie apart though nothing changed, `power` the smallest change that would have been found,
+`changepoints` where a series of campaigns changes, `selection` the maximum over loads, `histograms` of delay,
+`distributions` and their `quantiles`, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many
+durations of one operation.
 Each function names its source.
 """
 
@@ -16,6 +17,7 @@ from vtax.statistics.anytime import (
     climbed_ratio,
     load_cap,
     relative_width,
+    repeated_interval,
 )
 from vtax.statistics.campaigns import (
     ASSUMED_DEVIATION,
@@ -91,6 +93,7 @@ __all__ = [
     "ratio_of_maxima",
     "relative_change",
     "relative_width",
+    "repeated_interval",
     "samples_needed",
     "select_maximum",
     "with_systematic_error",

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vtax.statistics.autocorrelation import widening
-from vtax.statistics.interval import CONFIDENCE, Interval, Values
+from vtax.statistics.interval import CONFIDENCE, Interval, MeanInterval, Values, mean_interval
 
 Load = TypeVar("Load", bound=Hashable)
 
@@ -58,6 +58,11 @@ def adaptive_interval(values: Values, confidence: float = CONFIDENCE) -> Interva
         return found
     half_width = (found.high - found.mean) * float(widening(np.asarray(values, dtype=float)))
     return Interval(found.mean, found.mean - half_width, found.mean + half_width, found.n)
+
+
+def repeated_interval(*, adaptive: bool) -> MeanInterval:
+    """Return how the interval of a mean over repetitions is taken: `adaptive` ones decided how many there are."""
+    return adaptive_interval if adaptive else mean_interval
 
 
 def _reach(n: int, miss: float) -> float | None:

@@ -19,7 +19,7 @@ from vtax.model.metrics import (
 from vtax.model.reading import USABLE, read_cells
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
-from vtax.statistics import Resolution, adaptive_interval, mean_interval
+from vtax.statistics import Resolution, repeated_interval
 from vtax.views.provenance import workload_kind
 
 METRICS = {kind: catalogue.metrics for kind, catalogue in CATALOGUES.items()}
@@ -120,8 +120,8 @@ class MeasuredCell:
         values = self.values[metric.name]
         if not values:
             return None
-        mean = adaptive_interval if adaptive else mean_interval
-        return mean_estimate(values, 0.0, self.resolution(metric), mean).read_as(self.bound(metric))
+        mean = mean_estimate(values, 0.0, self.resolution(metric), repeated_interval(adaptive=adaptive))
+        return mean.read_as(self.bound(metric))
 
 
 def step_of_change(metric: Metric, sides: Iterable[tuple[float, float]]) -> float:

@@ -14,7 +14,7 @@ from vtax.model.platform import Platform
 from vtax.model.published import citation
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result, Row
-from vtax.results.stored import mapping
+from vtax.results.stored import ADAPTIVE, mapping
 from vtax.views.speeds import Speed, read_speeds
 
 SHARED_CORE = "shared-core"
@@ -91,7 +91,7 @@ class Provenance:
     @property
     def adaptive(self) -> bool:
         """Whether values decided how many repetitions there are."""
-        return bool(self.precision or self.ab)
+        return any(getattr(self, name) for name in ADAPTIVE)
 
     @property
     def shared_core(self) -> bool:

@@ -16,7 +16,7 @@ from vtax.model.recorded import Recorded
 from vtax.model.sample import Sample
 from vtax.model.streams import StreamLevels
 from vtax.results import Result, whole
-from vtax.statistics import MeanInterval, Resolution, adaptive_interval, mean_interval
+from vtax.statistics import MeanInterval, Resolution, repeated_interval
 
 Account = tuple[str, int | None]
 """A domain of the CPU ledger, and the number of the guest where it is one's."""
@@ -122,7 +122,7 @@ class StreamCell(Recorded):
     @property
     def mean(self) -> MeanInterval:
         """How intervals of its means are taken."""
-        return adaptive_interval if self.adaptive else mean_interval
+        return repeated_interval(adaptive=self.adaptive)
 
     @property
     def is_usable(self) -> bool:

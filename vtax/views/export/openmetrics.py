@@ -10,7 +10,7 @@ from vtax.model.bound import Bound
 from vtax.model.estimate import mean_estimate
 from vtax.model.metric import Metric
 from vtax.results import Result
-from vtax.statistics import adaptive_interval, mean_interval
+from vtax.statistics import repeated_interval
 from vtax.views.metrics import METRICS, MeasuredCell, metrics_of, read_measured
 from vtax.views.served import Served
 
@@ -36,7 +36,7 @@ def openmetrics(result: Result) -> Iterator[str]:
     A mean that something other than the platform bounded has "at least" for "mean", and no upper end.
     The samples have the time at which the campaign ended, or began where it did not.
     """
-    mean = adaptive_interval if result.is_adaptive else mean_interval
+    mean = repeated_interval(adaptive=result.is_adaptive)
     measured = read_measured(result)
     time = _seconds(result.stored.get("finished_at") or result.stored.get("created_at"))
     for metric in metrics_of(result):
