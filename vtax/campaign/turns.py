@@ -105,7 +105,8 @@ class Turns:
             return self._all
         if quad not in self._judged:
             found = self._judged[quad] = self._referee.judge(2 * quad)
-            if note:
+            earlier = self._judged.get(quad - 1)
+            if note and (earlier is None or earlier.decided != found.decided):
                 decided = f"{found.decided} of {found.of} rules on cells are decided"
                 self._referee.note(f"after {quad} quads: {decided}")
         return self._judged[quad].open

@@ -60,6 +60,11 @@ def problems(model: type[BaseModel], data: JsonValue) -> list[tuple[Loc, str]]:
 def value_problem(error: ValidationError) -> str:
     """What is wrong with a single value, as of an option, and what is allowed: in the words that documents get."""
     detail = error.errors()[0]
+    _, is_choice, listed = detail["msg"].partition(" is not one of ")
+    if is_choice:  # typer's sentence, which alone has the choices
+        choices = re.findall(r"'([^']*)'", listed)
+        near = suggestion(str(detail["input"]), choices)
+        return advised(f"{_shown(detail['input'])} is not allowed", near, f"allowed: {', '.join(choices)}")
     bounds = ", ".join(_bounds(detail.get("ctx") or {}))
     return _wrong_value(detail, None, f"; allowed: {bounds}" if bounds else "")
 

@@ -207,8 +207,8 @@ def delay_table(summary: Summary) -> Table:
     return Table(
         name="delay",
         title="One-way delay",
-        note="Quantiles of the probes of all streams: the geometric mean over repetitions, with Student intervals "
-        "of the logarithms. Quantile q needs 10 / (1 − q) probes; lost probes count as later than any received one. "
+        note="Quantiles of the probes of all streams: the geometric mean over repetitions, with intervals of the "
+        "logarithms. Quantile q needs 10 / (1 − q) probes; lost probes count as later than any received one. "
         f"{UNKNOWN} {_LOST}: too many probes were lost for this quantile. "
         f"∞: the upper bound exceeds {numbers.BEYOND_USE:,} times the quantile."
         + _too_late(summary.loads.percentiles)

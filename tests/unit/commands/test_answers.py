@@ -181,8 +181,12 @@ def test_ctrl_c_in_a_command_that_reads_speaks_of_no_trials(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["report", "x", "--format", "PDF"], "'--format': 'PDF' is not one of 'html', 'pdf', 'svg', 'png'"),
-        (["list", "thing"], "'what': 'thing' is not one of 'scenarios', 'platforms'"),
+        (
+            ["report", "x", "--format", "PDF"],
+            '\'--format\': "PDF" is not allowed; did you mean "pdf"? allowed: html',
+        ),
+        (["list", "thing"], "'what': \"thing\" is not allowed; allowed: scenarios, platforms"),
+        (["list", "platfroms"], '\'what\': "platfroms" is not allowed; did you mean "platforms"? allowed: '),
         (["run", "quick", "--repetitions", "two"], "'--repetitions': \"two\" is not a whole number"),
         (["run", "quick", "--duration", "x"], "'--duration': \"x\" is not a number"),
         (["run", "quick", "--seed", "-1"], "'--seed': \"-1\" is too small; allowed: at least 0"),
