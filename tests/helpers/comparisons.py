@@ -6,11 +6,14 @@ from pathlib import Path
 from shutil import copytree
 from typing import Any
 
+import pytest
+
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import Made, blocks
 from vtax.cli import main
 from vtax.results import Result
-from vtax.views.compare import ChangeVerdict, Comparison, compare, read_side
+from vtax.statistics import LEAST_CAMPAIGNS, CampaignScatter
+from vtax.views.compare import ChangeVerdict, Comparison, compare, earlier, read_side
 
 STEADY = [100.0, 100.4, 99.7, 100.2, 99.9]
 
@@ -39,20 +42,27 @@ def regressed_campaigns(directory: Path) -> tuple[Result, Result]:
     return before, made(directory / "b", {"raw": scaled(1.0), "container": scaled(0.9)})
 
 
+def again(of: Result, directory: Path, day: int) -> None:
+    """Copy a campaign into a directory as one that began on another day of January 2025."""
+    copytree(of.directory, directory)
+    manifest = directory / "campaign.json"
+    stored = {**json.loads(manifest.read_text()), "created_at": f"2025-01-{day:02}T00:00:00+00:00"}
+    manifest.write_text(json.dumps(stored))
+
+
 def copies(of: Result, directory: Path, count: int = 6) -> Path:
     """Make copies of a campaign below a directory that began at other times: campaigns that do not differ at all."""
     for number in range(count):
-        copytree(of.directory, directory / str(number), dirs_exist_ok=True)
-        manifest = directory / str(number) / "campaign.json"
-        stored = {**json.loads(manifest.read_text()), "created_at": f"2025-01-{number + 1:02}T00:00:00+00:00"}
-        manifest.write_text(json.dumps(stored))
+        again(of, directory / str(number), number + 1)
     return directory
 
 
 def command(a: Result, b: Result, *options: str) -> int:
-    """Return the exit status of a comparison, beside earlier campaigns that do not differ at all."""
-    earlier = copies(a, a.directory.parent / f"earlier-{a.directory.name}")
-    return main(["compare", str(a.directory), str(b.directory), "--earlier", str(earlier), *options])
+    """Return the exit status of a comparison, as beside earlier campaigns that do not differ at all."""
+    known = CampaignScatter(0.0, LEAST_CAMPAIGNS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(earlier, "assumed_scatter", lambda *deviations: known)
+        return main(["compare", str(a.directory), str(b.directory), *options])
 
 
 def gate(a: Result, b: Result, rules: str, *options: str) -> int:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -377,6 +378,7 @@ def _times() -> SinkHistogramsAnswer:
     )
 
 
+@cache
 def _histogram(samples: int) -> str:
     """Delays of 3 to 5 µs in HdrHistogram's V2 encoding."""
     histogram = HdrHistogram(1, 10**9, 3)

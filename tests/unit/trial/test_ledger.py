@@ -96,6 +96,7 @@ ENTRIES = st.lists(
 SHARES = st.floats(0, 1.2)
 
 
+@pytest.mark.slow
 @given(
     ENTRIES,
     st.integers(0, 3000),

@@ -118,7 +118,7 @@ def test_an_unknown_format_is_refused_with_those_there_are(
     result: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(result), "--format", "gif"]) == BAD_INPUT
-    assert "'html', 'pdf', 'svg', 'png'" in capsys.readouterr().err
+    assert "allowed: html, pdf, svg, png" in capsys.readouterr().err
 
 
 def test_a_result_without_figures_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

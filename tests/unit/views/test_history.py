@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.level_changes import by_chance, without_change
-from tests.helpers.comparisons import busy
+from tests.helpers.comparisons import again, busy
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import blocks
 from vtax.cli import main
@@ -150,13 +150,10 @@ def test_a_tolerance_hides_smaller_changes(directory: Path) -> None:
 
 def ticking(directory: Path, ticks: tuple[int, int]) -> History:
     """Twelve campaigns whose CPUs were busy for so many ticks of 1.06% before the change and after it."""
+    made = [make(directory / f"made-{side}", busy(1.06 * ticks[side], 1.06)) for side in (0, 1)]
     for number in range(CAMPAIGNS):
-        make(
-            directory / f"run-{number:02}",
-            busy(1.06 * ticks[number >= CHANGED], 1.06),
-            created_at=f"2026-01-{number + 1:02}T00:00:00+00:00",
-        )
-    return read_history(directory, 0.05)
+        again(made[number >= CHANGED], directory / f"all/run-{number:02}", number + 1)
+    return read_history(directory / "all", 0.05)
 
 
 @pytest.mark.parametrize("ticks", [(1, 2), (2, 1), (7, 8)])
