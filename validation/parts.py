@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 
-from vtax.machine.environment import host_environment, mitigations_in_words
+from vtax.machine.environment import host_environment
 from vtax.testbed.layout import cpu_layout
+from vtax.views.facts import fact_in_words
 
 
 def are_known(names: Sequence[str], parts: Sequence[str]) -> bool:
@@ -34,5 +35,5 @@ def facts(wall_min: float) -> str:
     return (
         f"Measured on {datetime.now(UTC):%Y-%m-%d} in {wall_min:.0f} minutes: {platform.system()} {machine.kernel}, "
         f"{machine.cpus} CPUs ({machine.cpu_model or 'of an unknown model'}), by role {cpu_layout()}; mitigations: "
-        f"{mitigations_in_words(machine.mitigations)}."
+        f"{fact_in_words({**machine.mitigations})}."
     )

@@ -3,13 +3,11 @@
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from vtax.machine.bridge_netfilter import BridgeNetfilter, read_bridge_netfilter
 
-NOT_AFFECTED = "Not affected"
 CHANGING = {"frequency_mhz", "bridge_netfilter", "hash"}
 """Facts of the moment: anybody may change them, and what a trial had is told by itself."""
 
@@ -57,14 +55,6 @@ def host_environment() -> HostEnvironment:
         bridge_netfilter=read_bridge_netfilter(),
     )
     return HostEnvironment(**asdict(facts), hash=facts.stable_hash)
-
-
-def mitigations_in_words(mitigations: Mapping[str, str]) -> str:
-    """Return the vulnerabilities of a CPU that concern it, each with what the kernel does about it."""
-    known = {name: state for name, state in mitigations.items() if state != NOT_AFFECTED}
-    return (
-        ", ".join(f"{name} ({state.removeprefix('Mitigation: ')})" for name, state in known.items()) or "none"
-    )
 
 
 def environment_columns() -> dict[str, str | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from vtax.model.platform import EMULATED_LABEL
 from vtax.results.stored import listed, mapping
 from vtax.views.chapters import Chapter, chapters, tax_chapter
+from vtax.views.facts import fact_in_words, part_in_words, structured
 from vtax.views.figure import Figure
 from vtax.views.figures import draw_figures
 from vtax.views.library import plotly_js
@@ -66,7 +66,9 @@ def render(summary: Summary) -> str:
         open_rows=OPEN_ROWS,
         most_rows=MOST_ROWS,
         plot_id=_plot_id,
-        text=_text,
+        text=fact_in_words,
+        part=part_in_words,
+        structured=structured,
         columns=columns,
         spans=_spans,
         moment=moment,
@@ -107,12 +109,3 @@ def _spans(sentence: str) -> list[tuple[str, bool]]:
     """
     parts = re.split(r"(\([^()]*\))", sentence)
     return [(part.replace("(95% interval ", "("), part.startswith("(")) for part in parts if part]
-
-
-def _text(value: object) -> str:
-    """A fact of the environment as text; structured ones as JSON."""
-    if value is None:
-        return "unknown"
-    if isinstance(value, float):
-        return f"{value:,.3f}".rstrip("0").rstrip(".")
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
