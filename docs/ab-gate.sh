@@ -1,16 +1,25 @@
 #!/bin/sh
 # Fails a build where level B of a factor is worse than level A (docs/ab.md); arguments are further ones of vtax ab.
 #
-# SCENARIO, FACTOR, RULES: as vtax ab takes them. BUDGET: time, 30m by default. OUT: directory of what is kept, ab by
-# default. UNDECIDED: "fail" (by default) or "pass", for a build that cannot be decided within the budget.
+# SCENARIO, FACTOR, RULES: as vtax ab takes them. BUDGET: time, 30m by default; FIXED: a number of quads in its place.
+# OUT: directory of what is kept, ab by default. UNDECIDED: "fail" (by default) or "pass", for a build that cannot be
+# decided so.
 set -eu
 
 out=${OUT:-ab}
 mkdir -p "$out"
 rm -f "$out/junit.xml" "$out/summary.md"
 
+if [ -n "${FIXED:-}" ]; then
+    set -- --fixed "$FIXED" "$@"
+    within="$FIXED quads"
+else
+    set -- --budget "${BUDGET:-30m}" "$@"
+    within=${BUDGET:-30m}
+fi
+
 status=0
-vtax ab "$SCENARIO" --factor "$FACTOR" --fail-on "$RULES" --budget "${BUDGET:-30m}" "$@" \
+vtax ab "$SCENARIO" --factor "$FACTOR" --fail-on "$RULES" "$@" \
     --out "$out/$(date -u +%Y%m%dT%H%M%SZ)" --junit "$out/junit.xml" --markdown >"$out/summary.md" || status=$?
 cat "$out/summary.md"
 
@@ -19,7 +28,7 @@ case $status in
     3) echo "a level has no usable trial" >&2 ;;
     4) echo "worse: see $out/summary.md" >&2 ;;
     5)
-        echo "undecided within ${BUDGET:-30m}: see the smallest changes that would have been seen" >&2
+        echo "undecided within $within: see the smallest changes that would have been seen" >&2
         [ "${UNDECIDED:-fail}" = fail ] || status=0
         ;;
     *) echo "vtax ended with $status" >&2 ;;

@@ -22,7 +22,7 @@ TABLE_COLUMNS = 100
 
 
 class LineProgress:
-    """Plain lines: one for each trial, and one for each note."""
+    """Plain lines: one for each trial, each note, and how far a campaign is that ends by its results."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -37,6 +37,10 @@ class LineProgress:
 
     def note(self, text: str) -> None:
         """Something a user should know."""
+        self._line(text)
+
+    def standing(self, text: str) -> None:
+        """How far the campaign is."""
         self._line(text)
 
     def trial_started(self, number: int, cell_key: str) -> None:
@@ -57,7 +61,10 @@ class LineProgress:
 
 
 class BarProgress:
-    """A bar with the time left, the current cell, and the last number below it; notes scroll by above."""
+    """A bar with the time left, the current cell, and the last number below it; notes scroll by above.
+
+    A campaign that ends by its results has a line besides of how far it is.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -75,6 +82,7 @@ class BarProgress:
         self._task = self._bar.add_task("", total=None)
         self._cell = ""
         self._last = ""
+        self._standing = ""
 
     def campaign(self, name: str, trials: int | None, directory: Path) -> None:
         """The campaign begins: the bar appears."""
@@ -92,6 +100,11 @@ class BarProgress:
         """Something a user should know, above the bar."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
+    def standing(self, text: str) -> None:
+        """How far the campaign is, below the bar."""
+        self._standing = text
+        self._draw()
+
     def trial_started(self, number: int, cell_key: str) -> None:
         """The current cell."""
         self._cell = cell_key
@@ -108,9 +121,9 @@ class BarProgress:
         self._live.stop()
 
     def _draw(self) -> None:
-        now = Text(f"now   {self._cell}", overflow="ellipsis", no_wrap=True)
-        last = Text(f"last  {self._last}", overflow="ellipsis", no_wrap=True)
-        self._live.update(Group(self._bar, now, last), refresh=True)
+        lines = [f"now   {self._cell}", f"last  {self._last}", *filter(None, [self._standing])]
+        shown = (Text(line, overflow="ellipsis", no_wrap=True) for line in lines)
+        self._live.update(Group(self._bar, *shown), refresh=True)
 
 
 def _trials(planned: int | None) -> str:

@@ -42,6 +42,10 @@ class Watcher:
         """Something happened."""
         assert text
 
+    def standing(self, text: str) -> None:
+        """It is so far."""
+        assert text
+
     def trial_started(self, number: int, cell_key: str) -> None:
         """It begins."""
         self.trial = number

@@ -68,6 +68,21 @@ def test_a_bar_on_a_terminal() -> None:
         assert part in shown
 
 
+def test_how_far_it_is_stays_below_the_bar_and_is_a_line_elsewhere() -> None:
+    stream = io.StringIO()
+    bar = BarProgress(Console(file=stream, force_terminal=True, width=80))
+    bar.campaign("quick", None, Path("r"))
+    far = f"3 quads: 1 of 2 rules on cells decided; 26 min left; open: {CELL}"
+    bar.standing(far)
+    stream.truncate(0)
+    bar.trial_started(13, CELL)
+    assert "3 quads: 1 of 2 rules on cells decided; 26 min left" in stream.getvalue()
+    bar.finished()
+    plain = io.StringIO()
+    LineProgress(plain).standing(far)
+    assert plain.getvalue() == f"{far}\n"
+
+
 def test_a_bar_never_wraps() -> None:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=40, height=20)

@@ -80,7 +80,7 @@ def run(
         mode = mode_of(
             scenario,
             [cell for cell in cells if cell.platform in platforms.probes],
-            None if judging is None else Referee(directory, judging, progress.note),
+            None if judging is None else Referee(directory, judging, progress.standing),
         )
         if resume is not None and resume.is_whole and is_done(mode, chosen, todo, resume.state):
             return _nothing_left(resume, mode, platforms.reasons(cells), progress)

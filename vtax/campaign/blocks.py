@@ -4,23 +4,22 @@ import re
 from collections.abc import Sequence
 
 from vtax.inputs import InputError
-from vtax.results.stored import ADAPTIVE
+from vtax.results.stored import ON_ONE_TESTBED
 from vtax.scenario import Scenario
 
 
 def chosen_blocks(scenario: Scenario, wanted: Sequence[int] | None) -> list[int]:
     """The numbers of the blocks to be measured, in order; every block of the scenario for None.
 
-    Raises InputError for a block that the scenario does not have, and where what a block measures is decided by what
-    others have shown.
+    Raises InputError for a block that the scenario does not have, and where the trials of all blocks belong together.
     """
     if wanted is None:
         return list(range(scenario.repetitions))
-    for name in ADAPTIVE:
+    for name in ON_ONE_TESTBED:
         if getattr(scenario.file, name) is not None:
             raise InputError(
-                f"{scenario.where(name)}: {name} decides on repetitions by all trials of a cell, and separate "
-                f"blocks do not have them; leave out {name}, and give the number of repetitions"
+                f"{scenario.where(name)}: {name} goes by all trials of a cell, and separate blocks do not have "
+                f"them; leave out {name}, and give the number of repetitions"
             )
     unknown = [block for block in wanted if block not in range(scenario.repetitions)]
     if unknown or not wanted:

@@ -57,7 +57,7 @@ def mode_of(scenario: Scenario, cells: Sequence[Cell], referee: Referee | None =
         return Precise(scenario.file.precision, cells)
     if scenario.file.search is not None:
         return Searching(scenario.file.search)
-    if scenario.file.ab is not None:
+    if scenario.file.ab is not None and not scenario.file.ab.fixed:
         return Turns(scenario.file.ab, cells, referee)
     return Fixed()
 

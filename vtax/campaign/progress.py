@@ -13,6 +13,9 @@ class Progress(Protocol):
     def note(self, text: str) -> None:
         """Something a user should know: a skipped platform, a guest that died."""
 
+    def standing(self, text: str) -> None:
+        """How far the campaign is that ends by its results; what was told before is not so any more."""
+
     def trial_started(self, number: int, cell_key: str) -> None:
         """Trial `number` (from 1) of the plan begins."""
 

@@ -23,6 +23,8 @@ from vtax.scenario.names import Key
 
 LEAST_QUADS = 3
 """No interval that holds at any number of values can be formed of fewer."""
+NAMED = 3
+"""So many open cells are named in a line of progress."""
 
 
 class Judging(Protocol):
@@ -34,11 +36,11 @@ class Judging(Protocol):
 
 @dataclass(frozen=True)
 class Referee:
-    """Judges the result in a directory, whose campaign runs, and notes it for whoever watches."""
+    """Judges the result in a directory, whose campaign runs, and tells whoever watches how far it is."""
 
     directory: Path
     judging: Judging
-    note: Callable[[str], None]
+    standing: Callable[[str], None]
 
     def judge(self, blocks: int) -> RuleProgress:
         """Look at the first so many blocks that are committed."""
@@ -83,11 +85,15 @@ class Turns:
             self._before_s = state.wall_s
         if block % 2 or _has_begun(block, state):
             return not self._wanted(block // 2)
-        wanted, now_s = self._wanted(block // 2, note=True), self._clock()
+        wanted, now_s = self._wanted(block // 2, tell=True), self._clock()
         last_s = now_s - self._began_quads.get(block // 2 - 1, now_s)
-        if block and self._before_s + now_s - self._began_s + last_s > self._budget_s:
+        if block and self._spent_s() + last_s > self._budget_s:
             return True
         return not wanted
+
+    def _spent_s(self) -> float:
+        """What was spent of the budget: the trials of the campaign that goes on, and the time since then."""
+        return (self._before_s or 0.0) + self._clock() - self._began_s
 
     def found(self, block: int, cell: Cell, state: CampaignState) -> list[Row]:
         """Nothing is searched."""
@@ -97,7 +103,7 @@ class Turns:
         """Whether some trial of it is usable."""
         return any(state.received_mbps(trial.place) for trial in cell.trials)
 
-    def _wanted(self, quad: int, *, note: bool = False) -> frozenset[str]:
+    def _wanted(self, quad: int, *, tell: bool = False) -> frozenset[str]:
         """The open cells of a quad, judged once; before there are enough to judge by, all are."""
         if self._referee is None:
             return frozenset()
@@ -105,16 +111,29 @@ class Turns:
             return self._all
         if quad not in self._judged:
             found = self._judged[quad] = self._referee.judge(2 * quad)
-            earlier = self._judged.get(quad - 1)
-            if note and (earlier is None or earlier.decided != found.decided):
-                decided = f"{found.decided} of {found.of} rules on cells are decided"
-                self._referee.note(f"after {quad} quads: {decided}")
+            if tell:
+                self._referee.standing(_standing(quad, found, self._budget_s - self._spent_s()))
         return self._judged[quad].open
 
 
 def _has_begun(block: int, state: CampaignState) -> bool:
     """Whether a trial of the block's quad is committed."""
     return any(at // 2 == block // 2 for at, _ in state.usable)
+
+
+def _standing(quads: int, found: RuleProgress, left_s: float) -> str:
+    """How many rules are decided, which cells are open, and what is left of the budget for them."""
+    decided = f"{quads} quads: {found.decided} of {found.of} rules on cells decided"
+    if not found.open:
+        return decided
+    shown, more = found.names[:NAMED], len(found.names) - NAMED
+    cells = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    left = "" if math.isinf(left_s) else f"; {_time(max(0.0, left_s))} left"
+    return f"{decided}{left}; open: {cells}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"
 
 
 def check_levels(scenario: Scenario, cells: Sequence[Cell], platforms: PlatformSet) -> None:

@@ -36,6 +36,9 @@ class Notes:
         """Something a user should know."""
         print(text, file=sys.stderr, flush=True)
 
+    def standing(self, text: str) -> None:
+        """Nothing of how far it is."""
+
     def trial_started(self, number: int, cell_key: str) -> None:
         """Nothing of a trial."""
 

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from vtax.views.compare import Comparison
 
 MOST_BLOCKS = 1000
-"""A campaign by turns ends by its rules or its budget; no result has more blocks."""
+"""A campaign by turns ends by its rules, its budget or its number of quads; no result has more blocks."""
+DEFAULT_BUDGET = "30m"
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 _BUDGET = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)([smh])", re.ASCII)
 
@@ -57,8 +58,20 @@ def ab(
         typer.Option(metavar="RULES", help="As in 'throughput<-5%,latency_p99>+10%': what B may not do."),
     ],
     budget: Annotated[
-        str, typer.Option(metavar="TIME", help="As in 30m or 2h: time after which nothing more is measured.")
-    ] = "30m",
+        str | None,
+        typer.Option(
+            metavar="TIME", help="As in 2h: time after which nothing more is measured; by default 30m."
+        ),
+    ] = None,
+    fixed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=2,
+            max=MOST_BLOCKS // 2,
+            help="Measure N quads whatever they show, and judge them once.",
+        ),
+    ] = None,
     platform: Platforms = None,
     sets: Sets = None,
     duration: Duration = None,
@@ -71,7 +84,7 @@ def ab(
     markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False,
     json: Json = False,
 ) -> int:
-    """Measure A and B by turns until every rule is decided (docs/ab.md).
+    """Measure A and B by turns until every rule is decided, or so often as is typed (docs/ab.md).
 
     \b
     Exit status:
@@ -91,6 +104,8 @@ def ab(
 
     if markdown and json:
         raise InputError("--markdown and --json are two forms of the same output; leave out one")
+    if budget is not None and fixed is not None:
+        raise InputError("--fixed measures N quads whatever time they take; leave out --budget, or --fixed")
     check_settled(resume, {"--seed": seed, "--out": out})
     if junit is not None:
         check_parent(junit)
@@ -98,7 +113,12 @@ def ab(
             raise InputError(f"--junit: {junit} is a directory; name a file")
     platforms = platform.split(",") if platform is not None else None
     chosen = load_scenario(scenario).override(platforms, sets, duration_s=duration)
-    chosen = chosen.by_turns(factor, fail_on, read_budget(budget), MOST_BLOCKS)
+    if fixed is None:
+        chosen = chosen.by_turns(
+            factor, fail_on, MOST_BLOCKS, read_budget(DEFAULT_BUDGET if budget is None else budget)
+        )
+    else:
+        chosen = chosen.by_turns(factor, fail_on, 2 * fixed, None)
     chosen.check_figures(views.figure_names())
     check_rules_of(chosen)
     file = None if testbed is None else read_testbed(testbed)

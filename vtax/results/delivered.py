@@ -17,7 +17,7 @@ from vtax.results.journal import DamagedJournalError, Entry, by_block, read_jour
 from vtax.results.manifest import read_manifest
 from vtax.results.mending import mend
 from vtax.results.schema import schemas
-from vtax.results.stored import ADAPTIVE, mapping, mappings
+from vtax.results.stored import ON_ONE_TESTBED, mapping, mappings
 
 MOST_TRIALS = 1_000_000
 """Of a block: in a merged result trial n of block b is number 1,000,000 b + n, in whatever order blocks arrive."""
@@ -49,11 +49,11 @@ class Delivered:
             raise InputError(f"{directory}: {edited[0].partition(';')[0]}; correct it before it is merged")
         if campaign.get("testbeds"):
             raise InputError(f"{directory} is merged already; name the results that it came from")
-        for mode in ADAPTIVE:
+        for mode in ON_ONE_TESTBED:
             if mapping(campaign.get("scenario")).get(mode):
                 raise InputError(
-                    f"{directory}: with `{mode}` all trials of a campaign decide how many there are, so that it is "
-                    "measured on one testbed; vtax compare holds two such results against each other"
+                    f"{directory}: with `{mode}` all trials of a cell belong together, so that it is measured on one "
+                    "testbed; vtax compare holds two such results against each other"
                 )
         name = testbed or str(mapping(campaign.get("testbed")).get("name") or LOCAL)
         if name == LOCAL:

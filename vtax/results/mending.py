@@ -7,13 +7,14 @@ from typing import Final
 from pydantic import JsonValue
 
 ANY: Final = "*"
-MAPPING, LIST, TEXT, NUMBER, WHOLE, NAME = (
+MAPPING, LIST, TEXT, NUMBER, WHOLE, NAME, FLAG = (
     "a mapping",
     "a list",
     "text",
     "a number",
     "a whole number",
     "a name",
+    "true or false",
 )
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     MAPPING: (dict,),
@@ -22,6 +23,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     NUMBER: (int, float),
     WHOLE: (int,),
     NAME: (str,),
+    FLAG: (bool,),
 }
 _SHAPES: Final[Mapping[tuple[str, ...], str]] = {
     ("name",): TEXT,
@@ -74,6 +76,7 @@ _SHAPES: Final[Mapping[tuple[str, ...], str]] = {
     ("scenario", "ab"): MAPPING,
     ("scenario", "ab", "by"): TEXT,
     ("scenario", "ab", "fail_on"): TEXT,
+    ("scenario", "ab", "fixed"): FLAG,
     ("scenario", "figures"): LIST,
     ("scenario", "figures", ANY): TEXT,
 }
@@ -142,7 +145,11 @@ def _places(node: JsonValue, path: tuple[str, ...], above: tuple[str, ...] = ())
 
 
 def _is(value: JsonValue, shape: str) -> bool:
-    return isinstance(value, _TYPES[shape]) and not isinstance(value, bool) and (shape != NAME or value != "")
+    return (
+        isinstance(value, _TYPES[shape])
+        and isinstance(value, bool) == (shape == FLAG)
+        and (shape != NAME or value != "")
+    )
 
 
 def _without_nulls(node: JsonValue) -> JsonValue:

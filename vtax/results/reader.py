@@ -27,7 +27,7 @@ from vtax.results.files import is_written
 from vtax.results.manifest import read_manifest
 from vtax.results.mending import mend
 from vtax.results.schema import FLOWS, TABLES, Value, schemas
-from vtax.results.stored import ADAPTIVE, StoredCampaign, StoredScenario
+from vtax.results.stored import StoredCampaign, StoredScenario, adaptive_key
 from vtax.results.whole import read_whole
 
 SHARED_OUT_ROWS = 122_880
@@ -111,7 +111,7 @@ class Result:
     @property
     def is_adaptive(self) -> bool:
         """Whether values decided how many repetitions there are, so that intervals have to hold at any number."""
-        return any(map(self.scenario.get, ADAPTIVE))
+        return adaptive_key(self.scenario) is not None
 
     @property
     def by_turns(self) -> bool:

@@ -1,5 +1,6 @@
 """The shapes of campaign.json: `mend` takes out what has another one, and any key may be missing or null."""
 
+from collections.abc import Mapping
 from typing import Final, TypedDict
 
 from pydantic import JsonValue
@@ -12,8 +13,8 @@ class StoredSource(TypedDict, total=False):
     section: JsonValue
 
 
-ADAPTIVE: Final = ("precision", "ab")
-"""Keys of a scenario that have the values decide how many repetitions there are."""
+ON_ONE_TESTBED: Final = ("precision", "ab")
+"""Keys of a scenario whose trials belong together: those of all blocks decide, or two blocks are one value."""
 
 
 class StoredScenario(TypedDict, total=False):
@@ -53,6 +54,14 @@ class StoredCampaign(TypedDict, total=False):
     hosts: dict[str, dict[str, JsonValue]] | None
     platforms: dict[str, dict[str, JsonValue]] | None
     scenario: StoredScenario | None
+
+
+def adaptive_key(scenario: Mapping[str, object]) -> str | None:
+    """Return the key of a scenario that has the values decide how many repetitions there are; None without one."""
+    if scenario.get("precision"):
+        return "precision"
+    turns = scenario.get("ab")
+    return "ab" if isinstance(turns, dict) and turns and turns.get("fixed") is not True else None
 
 
 def mapping(value: JsonValue) -> dict[str, JsonValue]:

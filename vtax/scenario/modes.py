@@ -61,6 +61,12 @@ def _check_turns(document: Document, ab: Ab, repetitions: int, factors: Sequence
         named = f"has {', '.join(map(text, levels))}" if levels else "is no factor of this scenario"
         problem = f"two levels are measured by turns, and {key.column} {named}; name two"
         raise document.error(at, f"{problem}, as in {key.column}: [{_example(levels)}]")
+    if ab.fixed and ab.budget_s is not None:
+        problem = "a fixed number of repetitions is measured whatever it takes; leave out budget_s, or fixed"
+        raise document.error(("ab", "budget_s"), problem)
+    if ab.fixed and repetitions < 4:
+        problem = f"{repetitions} is too small; allowed: at least 4, since two quads are the least that tell anything"
+        raise document.error(("repetitions",), problem)
     if repetitions % 2:
         problem = f"{repetitions} is odd, and a quad takes two blocks; allowed: even numbers"
         raise document.error(("repetitions",), problem)

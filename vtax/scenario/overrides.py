@@ -64,8 +64,13 @@ def apply_overrides(
     return document
 
 
-def apply_turns(document: Document, factor: str, fail_on: str, budget_s: float, most: int) -> Document:
-    """`document`, a valid scenario, with the options of `vtax ab` in it; InputError names the option."""
+def apply_turns(
+    document: Document, factor: str, fail_on: str, blocks: int, budget_s: float | None
+) -> Document:
+    """`document`, a valid scenario, with the options of `vtax ab` in it; InputError names the option.
+
+    Without a budget the number of blocks is fixed.
+    """
     override = parse_set(factor, "--factor", "platform=raw,container")
     if len(override.values) != 2:
         raise InputError(
@@ -82,9 +87,11 @@ def apply_turns(document: Document, factor: str, fail_on: str, budget_s: float, 
                 f"{override.option}: {override.key.column} is already set by {document.where(at)}"
             )
     document = override.apply(document).without(("precision",))
-    document = document.with_value(("repetitions",), most, "--budget")
+    option = "--fixed" if budget_s is None else "--budget"
+    document = document.with_value(("repetitions",), blocks, option)
     document = document.with_value(("ab", "by"), override.key.column, override.option)
-    document = document.with_value(("ab", "budget_s"), budget_s, "--budget")
+    document = document.with_value(("ab", "budget_s"), budget_s, option)
+    document = document.with_value(("ab", "fixed"), budget_s is None, option)
     return document.with_value(("ab", "fail_on"), fail_on, f"--fail-on {one_line(fail_on)}")
 
 

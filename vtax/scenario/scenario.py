@@ -10,6 +10,7 @@ from vtax.inputs import Document, InputError, advised, suggestion, validate
 from vtax.inputs.beneath import read_beneath
 from vtax.keys.cell import Cell
 from vtax.keys.fields import Scalar
+from vtax.results.stored import adaptive_key
 from vtax.scenario.grid import Factor, expand, place, read_factors, refusal
 from vtax.scenario.modes import check_modes
 from vtax.scenario.names import Key
@@ -64,9 +65,14 @@ class Scenario:
         return self.file.repetitions
 
     @property
+    def adaptive_key(self) -> str | None:
+        """The key that has the values decide how many repetitions there are; None without one."""
+        return adaptive_key(self.file.model_dump(include={"precision", "ab"}))
+
+    @property
     def trials(self) -> int | None:
         """Trials in all; None where that is decided by what they show."""
-        adaptive = self.file.precision or self.file.search or self.file.ab
+        adaptive = self.adaptive_key or self.file.search
         return (
             None
             if adaptive
@@ -117,12 +123,13 @@ class Scenario:
         document = apply_overrides(self._document, platforms or [], sets or [], repetitions, duration_s)
         return Scenario.from_document(document, self.beside)
 
-    def by_turns(self, factor: str, fail_on: str, budget_s: float, most: int) -> "Scenario":
+    def by_turns(self, factor: str, fail_on: str, blocks: int, budget_s: float | None) -> "Scenario":
         """A scenario that measures two levels of a factor by turns, in at most so many blocks.
 
-        `factor` is a text `KEY=A,B`, of which A is the reference, `fail_on` the rules that end it.
+        `factor` is a text `KEY=A,B`, of which A is the reference, `fail_on` the rules that end it. Without a budget all
+        blocks are measured, and the rules are judged at their end.
         """
-        document = apply_turns(self._document, factor, fail_on, budget_s, most)
+        document = apply_turns(self._document, factor, fail_on, blocks, budget_s)
         return Scenario.from_document(document, self.beside)
 
     def check_figures(self, known: Sequence[str]) -> None:

@@ -45,7 +45,10 @@ class Precision(Keys):
 
 
 class Ab(Keys):
-    """When two levels of a factor, measured by turns, are told apart: the rules on each cell are decided."""
+    """When two levels of a factor, measured by turns, are told apart: the rules on each cell are decided.
+
+    With `fixed` the rules are judged at the end alone.
+    """
 
     by: Annotated[
         str, key("factor of two levels; the first one is A, the reference", "a factor's name", min_length=1)
@@ -58,6 +61,9 @@ class Ab(Keys):
         "more than 0",
         default=None,
         gt=0,
+    )
+    fixed: bool = key(
+        "measure all `repetitions`, and judge them once, by Student's intervals", "true, false", default=False
     )
 
 
@@ -138,7 +144,7 @@ class ScenarioFile(Keys):
         "search loads by their loss, `repetitions` times in each cell", "the keys below", default=None
     )
     ab: Ab | None = key(
-        "measure two levels of a factor by turns, up to `repetitions`, until rules are decided",
+        "measure two levels of a factor by turns, up to `repetitions`, until rules are decided or to the end",
         "the keys below",
         default=None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec import Struct
 from pydantic import JsonValue
@@ -14,7 +14,7 @@ from vtax.model.platform import Platform
 from vtax.model.published import citation
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result, Row
-from vtax.results.stored import ADAPTIVE, mapping
+from vtax.results.stored import mapping
 from vtax.views.speeds import Speed, read_speeds
 
 SHARED_CORE = "shared-core"
@@ -51,8 +51,8 @@ class Provenance:
     the published experiment that the scenario repeats, `kind` is that of the workload. `labels` are those of the
     hosts, such as `shared-core`. `environments` has a row a host and distinct environment, with the number of trials
     that ran in it, `speeds` one a CPU of each machine. `precision` and `search` are the scenario's, empty
-    without; with either the trials decide how many are made, and `planned_trials` is None. `measured_trials` of them
-    are usable; `recorded_trials` counts every attempt.
+    without. `adaptive` tells that values decided how many repetitions there are: then, and with a search,
+    `planned_trials` is None. `measured_trials` of them are usable; `recorded_trials` counts every attempt.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Provenance:
     precision: dict[str, JsonValue]
     search: dict[str, JsonValue]
     ab: dict[str, JsonValue]
+    adaptive: bool = field(metadata={"in_document": False})
     planned_trials: int | None
     recorded_trials: int
     measured_trials: int
@@ -87,11 +88,6 @@ class Provenance:
     def names(self) -> tuple[str, ...]:
         """Those of the platforms, in their order."""
         return tuple(platform.name for platform in self.platforms)
-
-    @property
-    def adaptive(self) -> bool:
-        """Whether values decided how many repetitions there are."""
-        return any(getattr(self, name) for name in ADAPTIVE)
 
     @property
     def shared_core(self) -> bool:
@@ -162,6 +158,7 @@ def read_provenance(result: Result) -> Provenance:
         precision=scenario.get("precision") or {},
         search=scenario.get("search") or {},
         ab=scenario.get("ab") or {},
+        adaptive=result.is_adaptive,
         planned_trials=None if unplanned else cells_a_platform * measured * repetitions * runs,
         recorded_trials=result.tables["trials"].num_rows,
         measured_trials=sum(row.measured for row in seen),

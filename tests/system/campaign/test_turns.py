@@ -90,7 +90,7 @@ def test_less_loss_passes_the_gate_of_the_docs_and_ends_at_once(tmp_path: Path) 
     (result,) = (path for path in (tmp_path / "ab").iterdir() if path.is_dir())
     blocks = sorted(set(Result.open(result).tables["trials"]["block"].to_pylist()))
     assert blocks == list(range(len(blocks))) and 6 <= len(blocks) <= 20
-    assert "after 3 quads" in done.stderr
+    assert "3 quads: " in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -102,3 +102,14 @@ def test_the_gate_fails_a_build_by_what_was_found(
     asked = {"SCENARIO": "quick", "FACTOR": "platform=a,b", "RULES": RULE, "UNDECIDED": undecided}
     assert gate(tmp_path, f"echo table; exit {found}", **asked).returncode == status
     assert (tmp_path / "ab/summary.md").read_text() == "table\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "option"),
+    [({}, "--budget 30m"), ({"BUDGET": "5m"}, "--budget 5m"), ({"FIXED": "7"}, "--fixed 7")],
+)
+def test_the_gate_takes_a_budget_or_a_number_of_quads(
+    asked: dict[str, str], option: str, tmp_path: Path
+) -> None:
+    given = {"SCENARIO": "quick", "FACTOR": "platform=a,b", "RULES": RULE, **asked}
+    assert option in gate(tmp_path, 'echo "$@"', **given).stdout

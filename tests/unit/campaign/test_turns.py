@@ -11,6 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vtax.campaign.blocks import chosen_blocks
 from vtax.campaign.mode import mode_of
 from vtax.campaign.plan import counterpart, plan_of
 from vtax.campaign.state import CampaignState, Trial
@@ -81,7 +82,7 @@ class Judge:
         self.looks: list[int] = []
         self.told: list[str] = []
 
-    def note(self, text: str) -> None:
+    def standing(self, text: str) -> None:
         self.told.append(text)
 
     def judge(self, blocks: int) -> RuleProgress:
@@ -91,7 +92,7 @@ class Judge:
             if trial.block < blocks and trial.usable:
                 quads[trial.place] = quads.get(trial.place, 0) + trial.block % 2
         open_cells = frozenset(place for place in quads if quads[place] < self.decided_after[place])
-        return RuleProgress(len(quads) - len(open_cells), len(quads), open_cells)
+        return RuleProgress(len(quads) - len(open_cells), len(quads), open_cells, tuple(sorted(open_cells)))
 
 
 class Clock:
@@ -221,7 +222,22 @@ def test_it_is_judged_once_a_quad_from_the_third_on_and_told_where_a_quad_begins
         for cell in chosen.cells():
             mode.next(block, cell, state)
     assert referee.looks == [2 * LEAST_QUADS]
-    assert referee.told == ["after 3 quads: 0 of 0 rules on cells are decided"]
+    assert referee.told == ["3 quads: 0 of 0 rules on cells decided"]
+
+
+@pytest.mark.parametrize(
+    ("budget", "left"), [("", ""), (", budget_s: 1800", "; 30 min left"), (", budget_s: 60", "; 60 s left")]
+)
+def test_open_cells_are_named_behind_what_is_left_of_the_budget(budget: str, left: str) -> None:
+    chosen = scenario(TURNS.replace('5%"}', f'5%"{budget}}}'))
+    assert chosen.file.ab is not None
+    names = tuple(f"streams={count}" for count in range(1, 6))
+    referee = Judge({}, [])
+    referee.judge = lambda blocks: RuleProgress(1, 6, frozenset(names), names)  # type: ignore[method-assign]
+    mode = Turns(chosen.file.ab, chosen.cells(), referee, Clock())
+    mode.ended(2 * LEAST_QUADS, CampaignState())
+    open_cells = "open: streams=1, streams=2, streams=3 and 2 more"
+    assert referee.told == [f"3 quads: 1 of 6 rules on cells decided{left}; {open_cells}"]
 
 
 def test_without_a_referee_nothing_is_measured() -> None:
@@ -235,6 +251,7 @@ def test_without_a_referee_nothing_is_measured() -> None:
     [
         ("by: platform", "by: mtu", "mtu is no factor of this scenario; name two, as in mtu: [A, B]"),
         ("by: platform", "by: platfrom", 'did you mean "platform"?'),
+        ('5%"}', '5%", fixed: true, budget_s: 9}', "leave out budget_s, or fixed"),
         ("[raw, container]", "[raw, container, lxc]", "platform has raw, container, lxc; name two"),
         ("repetitions: 40", "repetitions: 41", "41 is odd, and a quad takes two blocks"),
         ("ab:", "precision: {relative_width: 0.1}\nab:", "precision and ab are modes of their own"),
@@ -247,22 +264,50 @@ def test_what_cannot_be_measured_by_turns_is_refused(old: str, new: str, says: s
     assert says in str(refused.value)
 
 
+def test_a_fixed_number_is_measured_whole_and_by_turns() -> None:
+    chosen = scenario(TURNS.replace('5%"}', '5%", fixed: true}').replace("40", "4"))
+    mode, state, committed = mode_of(chosen, chosen.cells()), CampaignState(), []
+    for block in range(chosen.repetitions):
+        assert not mode.ended(block, state)
+        for group in plan_of(chosen)(chosen.cells(), 1, block):
+            for cell in group.cells:
+                wanted = mode.next(block, cell, state)
+                assert wanted is not None
+                trial = measure(8, block, wanted, 1.0)
+                state.add(trial)
+                committed.append(trial)
+    assert len(committed) == chosen.trials == 4 * len(chosen.cells())
+
+
+def test_one_quad_is_no_fixed_number() -> None:
+    with pytest.raises(InputError, match="2 is too small; allowed: at least 4"):
+        scenario(TURNS.replace('5%"}', '5%", fixed: true}').replace("repetitions: 40", "repetitions: 2"))
+
+
+@pytest.mark.parametrize("end", ['5%"}', '5%", fixed: true}'])
+def test_single_blocks_are_refused_since_two_are_one_value(end: str) -> None:
+    with pytest.raises(
+        InputError, match="ab goes by all trials of a cell, and separate blocks do not have them"
+    ):
+        chosen_blocks(scenario(TURNS.replace('5%"}', end)), [0, 1])
+
+
 def test_the_options_make_a_scenario_by_turns() -> None:
     plain = scenario(TURNS.replace('ab: {by: platform, fail_on: "throughput<-5%"}\n', ""))
-    made = plain.by_turns("streams=1,3", "loss>+1pp", 90.0, 1000)
+    made = plain.by_turns("streams=1,3", "loss>+1pp", 1000, 90.0)
     assert made.file.ab is not None
     assert (made.file.ab.by, made.file.ab.fail_on, made.file.ab.budget_s) == ("streams", "loss>+1pp", 90.0)
     assert made.trials is None and made.repetitions == 1000
     with pytest.raises(InputError, match="name two, as in --factor platform=raw,container"):
-        plain.by_turns("platform=raw", "loss>+1pp", 90.0, 1000)
+        plain.by_turns("platform=raw", "loss>+1pp", 1000, 90.0)
     with pytest.raises(InputError, match='--factor frame_bites=1,2: unknown factor "frame_bites"'):
-        plain.by_turns("frame_bites=1,2", "loss>+1pp", 90.0, 1000)
+        plain.by_turns("frame_bites=1,2", "loss>+1pp", 1000, 90.0)
     searching = TURNS.replace('ab: {by: platform, fail_on: "throughput<-5%"}', "search: {}")
     with pytest.raises(InputError, match="name a scenario without search"):
         scenario(searching.replace(", intended_mbps: [10, max]", "")).by_turns(
-            "streams=1,3", "loss>+1pp", 90.0, 2
+            "streams=1,3", "loss>+1pp", 2, 90.0
         )
     with pytest.raises(InputError, match="streams is already set by --set streams=2"):
-        plain.override(sets=["streams=2"]).by_turns("streams=1,3", "loss>+1pp", 90.0, 1000)
+        plain.override(sets=["streams=2"]).by_turns("streams=1,3", "loss>+1pp", 1000, 90.0)
     with pytest.raises(InputError, match="platform is already set by --platform lxc,raw"):
-        plain.override(["lxc", "raw"]).by_turns("platform=raw,container", "loss>+1pp", 90.0, 1000)
+        plain.override(["lxc", "raw"]).by_turns("platform=raw,container", "loss>+1pp", 1000, 90.0)

@@ -276,7 +276,7 @@ def test_precision_is_for_one_testbed(tmp_path: Path, capsys: pytest.CaptureFixt
         "factors: {platform: [raw], intended_mbps: [5]}}"
     )
     assert main(["run", str(scenario), "--testbeds", str(file)]) == 2
-    assert "precision decides on repetitions by all trials of a cell" in capsys.readouterr().err
+    assert "precision goes by all trials of a cell" in capsys.readouterr().err
 
 
 def rows() -> list[str]:

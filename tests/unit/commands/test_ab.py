@@ -85,7 +85,7 @@ def test_a_cell_that_was_not_measured_is_not_passed(
 def test_a_complete_result_is_not_judged_by_rules_that_it_was_not_measured_for(
     tmp_path: Path, capsys: Captured
 ) -> None:
-    stored = load_scenario("quick").by_turns("platform=raw,container", "throughput<-50%", 60.0, 1000)
+    stored = load_scenario("quick").by_turns("platform=raw,container", "throughput<-50%", 1000, 60.0)
     trials = [Made(name, block, frame_bytes=64) for name in ("raw", "container") for block in range(6)]
     result = make(tmp_path / "r", trials, **stored.described())
     assert main([*TYPED, "--budget", "1m", "--resume", str(result.directory)]) == 2
@@ -117,11 +117,27 @@ def test_the_options_reach_the_scenario(campaign: Campaign) -> None:
     assert {cell.platform for cell in chosen.cells()} == {"raw", "container"}
 
 
+def test_a_fixed_number_of_quads_reaches_the_scenario_and_its_rules_decide(
+    campaign: Campaign, capsys: Captured
+) -> None:
+    campaign.share = 0.9
+    assert main([*TYPED, "--fixed", "5", "--fail-on", "throughput<-20%"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "0 broken, 0 undecided, 1 passed" in printed
+    assert "Brackets are 95% intervals, n is quads of both" in printed
+    (chosen,) = campaign.scenarios
+    assert chosen.file.ab is not None
+    assert (chosen.file.ab.fixed, chosen.file.ab.budget_s, chosen.repetitions) == (True, None, 10)
+    assert chosen.trials == 10 * len(chosen.cells())
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (["--budget", "soon"], "--budget: 'soon' is no time; one is a number with s, m or h, as in 30m"),
         (["--budget", "0m"], "--budget: '0m' is no time"),
+        (["--budget", "1m", "--fixed", "5"], "whatever time they take; leave out --budget, or --fixed"),
+        (["--fixed", "1"], "'--fixed': \"1\" is too small; allowed: at least 2"),
         (["--fail-on", "goodput<-5%"], "do not measure goodput"),
         (["--fail-on", "throughput-5%"], "is no rule"),
         (["--factor", "platform=raw"], "--factor platform=raw: two levels are measured by turns"),

@@ -203,6 +203,7 @@ def test_values_that_no_campaign_writes_are_refused(
         ({"factors": ["platform", ["x"]]}, "factors.1 is not a name"),
         ({"factors": ["platform", ""]}, "factors.1 is not a name"),
         ({"testbed": {"cpus": {"host": [[1]]}}}, "testbed.cpus.host.0 is not a whole number"),
+        ({"scenario": {"ab": {"fixed": "no"}}}, "scenario.ab.fixed is not true or false"),
     ],
 )
 def test_what_campaign_json_lists_is_what_it_may_be(

@@ -172,7 +172,7 @@ def test_precision_is_measured_on_one_testbed(tmp_path: Path) -> None:
     manifest = json.loads((made / "campaign.json").read_text())
     manifest["scenario"]["precision"] = {"relative_width": 0.1}
     (made / "campaign.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match="with `precision` all trials of a campaign decide"):
+    with pytest.raises(InputError, match="with `precision` all trials of a cell belong together"):
         Delivered.open(made, "a")
 
 

@@ -1,6 +1,8 @@
 """Levels measured by turns: quads, verdicts, the intervals that agree with them, and when cells are decided."""
 
 import json
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from tests.helpers.json_schema import broken
+from tests.helpers.paths import ROOT
 from tests.helpers.results.builder import make
 from tests.helpers.results.forwarding import Made
 from vtax.cli import main
@@ -17,6 +21,7 @@ from vtax.documents.schema import document_schema
 from vtax.inputs import InputError
 from vtax.model.metrics import THROUGHPUT
 from vtax.results import Result
+from vtax.statistics import relative_change
 from vtax.views.compare import Comparison, Outcome, Unit
 from vtax.views.compare.changes import CellChange, changes
 from vtax.views.compare.quads import in_quads
@@ -60,6 +65,43 @@ def test_what_rises_evenly_is_in_both_levels_alike(tmp_path: Path) -> None:
     assert found.unit is Unit.QUAD
     assert change.change is not None and change.change.n == quads
     assert change.change.value == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_fixed_number_of_quads_is_judged_once_by_students_intervals(tmp_path: Path) -> None:
+    rates = {"raw": noisy(100.0, 12, 1), "container": noisy(93.0, 12, 2, 0.02)}
+    at_any_number = compared(by_turns(tmp_path / "any", rates))
+    trials = [
+        Made(name, block, received_mbps=rate, offered_mbps=400.0, frame_bytes=64)
+        for name, values in rates.items()
+        for block, rate in enumerate(values)
+    ]
+    result = make(tmp_path / "fixed", trials, scenario={"ab": {**AB, "fixed": True}})
+    found = compared(result)
+    assert (found.unit, found.anytime, result.is_adaptive) == (Unit.QUAD, False, False)
+    (one,) = (change for change in found.changes if change.metric is THROUGHPUT)
+    quads = [np.asarray(rates[name]).reshape(-1, 2).mean(axis=1).tolist() for name in ("raw", "container")]
+    by_hand = relative_change(*quads, resolution=0.001, paired=True)
+    assert by_hand is not None and one.change is not None
+    assert (one.change.low, one.change.high) == pytest.approx((by_hand.interval.low, by_hand.interval.high))
+    (rule,) = found.judged
+    (same, _) = at_any_number.judged
+    assert (rule.outcome, same.outcome) == (Outcome.BROKEN, Outcome.UNDECIDED)
+
+
+def test_the_page_has_how_many_quads_a_fixed_number_takes() -> None:
+    """By Student's noncentral t: 90% of cells have an interval on the side of the limit where their change is."""
+    page = (ROOT / "docs/ab.md").read_text().partition("`--fixed N`")[2]
+    rows = re.findall(r"^\| (−10%|−8%|none).*?\| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    levels = {"−10%": 0.90, "−8%": 0.92, "none": 1.0}
+    assert [name for name, *_ in rows] == [*levels]
+    for name, *told in rows:
+        distance = abs(math.log(levels[name] / 0.95)) - 0.001
+        for scatter, quads in zip((0.02, 0.05), map(int, told), strict=True):
+            power = [
+                float(stats.nct.sf(stats.t.ppf(0.975, n - 1), n - 1, distance * math.sqrt(n) / scatter))
+                for n in (quads - 1, quads)
+            ]
+            assert power[0] < 0.9 <= power[1]
 
 
 def test_a_quad_that_lacks_a_block_counts_for_nothing() -> None:

@@ -61,8 +61,8 @@ class Comparison:
 
     @property
     def by_rules(self) -> bool:
-        """Whether rules alone decide, as of levels that were measured until they were decided."""
-        return self.anytime and bool(self.rules)
+        """Whether rules alone decide, as of levels that were measured by turns for their sake."""
+        return self.unit is Unit.QUAD and bool(self.rules)
 
     @property
     def counts(self) -> dict[ChangeVerdict, int]:
@@ -116,7 +116,7 @@ def compare(
             f"'{_first(a.measured)}' and '{_first(b.measured)}'"
         )
     adaptive = a.adaptive or b.adaptive
-    anytime = a.unit is Unit.QUAD
+    anytime = a.unit is Unit.QUAD and adaptive
     rows = changes(a.measured, b.measured, pairs, a.metrics, within, adaptive, a.unit, effect)
     before, after = {one for one, _ in pairs}, {other for _, other in pairs}
     absent = [*_absent(b, "B", a.measured, before), *_absent(a, "A", b.measured, after), *_unusable(a, b)]

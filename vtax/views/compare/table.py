@@ -55,6 +55,9 @@ def _counted(compared: Comparison) -> str:
 
 def _rule_table(compared: Comparison) -> Table:
     """A row a cell and rule, with the interval that was judged."""
+    brackets = "are 95% intervals, "
+    if compared.anytime:
+        brackets = "hold whenever one stopped: of those broken, and of those passed, at most 5% miss; "
     sections = []
     for found in Outcome:
         rows = [
@@ -65,8 +68,7 @@ def _rule_table(compared: Comparison) -> Table:
     return Table(
         name="changes",
         title="Changes",
-        note="Brackets hold whenever one stopped: of those broken, and of those passed, at most 5% miss; "
-        f"{_counted(compared)}.",
+        note=f"Brackets {brackets}{_counted(compared)}.",
         columns=COLUMNS,
         sections=tuple(sections),
     )

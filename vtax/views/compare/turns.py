@@ -44,14 +44,14 @@ def rule_progress(result: Result, blocks: int) -> RuleProgress:
     """Return how far a result's rules are decided by its first so many blocks."""
     found = _read(result.before(blocks))
     if found is None:
-        return RuleProgress(0, 0, frozenset())
+        return RuleProgress(0, 0, frozenset(), ())
     compared, sides = found
     waited = blocks // 2 >= WAITED_QUADS
-    names = {one.cell for one in compared.with_outcome(Outcome.UNDECIDED) if not (waited and _is_mute(one))}
+    undecided = [one for one in compared.with_outcome(Outcome.UNDECIDED) if not (waited and _is_mute(one))]
+    names = dict.fromkeys(one.cell for one in undecided)
     keys = frozenset(key for side in sides for key, name in side.names.items() if name in names)
-    return RuleProgress(
-        len(compared.judged) - compared.outcomes[Outcome.UNDECIDED], len(compared.judged), keys
-    )
+    decided = len(compared.judged) - compared.outcomes[Outcome.UNDECIDED]
+    return RuleProgress(decided, len(compared.judged), keys, tuple(names))
 
 
 def _is_mute(judged: Judged) -> bool:
