@@ -12,7 +12,7 @@ from vtax.campaign.state import CampaignState
 from vtax.keys.cell import Cell
 from vtax.results import Row
 from vtax.scenario import Precision
-from vtax.statistics import PER_MILLE, Interval, adaptive_interval, climb, load_cap, relative_width
+from vtax.statistics import PER_MILLE, Interval, adaptive_throughput, climb, load_cap, relative_width
 
 TRIED_BLOCKS = 3
 """Blocks after which a cell without a usable trial is given up."""
@@ -65,7 +65,7 @@ class Precise:
         if not known:
             return set()
         if self._settings.of == "throughput":
-            return set() if self._enough(adaptive_interval(known[cell.key])) else {cell.key}
+            return set() if self._enough(adaptive_throughput(known[cell.key])) else {cell.key}
         caps = {
             load.key: load_cap(load.frame_load.intended_mbps, load.streams)
             for load in loads

@@ -56,13 +56,13 @@ class ComparedEstimate(Part):
 
 
 class Estimate(Part):
-    """A mean over repetitions, or a ratio or difference of such means, with its interval.
+    """A mean or median over repetitions, or a ratio or difference of such values, with its interval.
 
     The interval is of 95% unless the document states another confidence. The unit is named beside the estimate.
     """
 
     value: float | None
-    """The mean, ratio or difference; null where it is withheld."""
+    """The mean, median, ratio or difference; null where it is withheld."""
     low: float | None
     """Lower end of the interval; null where none can be formed, and where the value is "at most"."""
     high: float | None
@@ -73,3 +73,9 @@ class Estimate(Part):
     """Share of the recorded trials that were invalid and so left out, 0 to 1."""
     bound: Bound
     """Reading of the value: exact, a bound of what the platform can do, or withheld (docs/verdicts.md)."""
+    centre: Literal["mean", "median"]
+    """Mean, or median where some of six repetitions or more stand apart from the others (docs/verdicts.md)."""
+    apart: Count
+    """Repetitions that stand apart from the others."""
+    points: list[float]
+    """All repetitions, ascending, where some stand apart and they are fewer than six: read them for the interval."""

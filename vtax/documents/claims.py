@@ -67,7 +67,7 @@ class Claim(Part):
 class Claims(Document):
     """Findings of the papers, judged by results (docs/claims.md)."""
 
-    format_version: Literal[2] = 2
+    format_version: Literal[3] = 3
     """Version of the document's form."""
     verdicts: dict[ClaimVerdict, Count]
     """Claims by verdict, each counted once a platform; platforms with an emulated CPU are left out."""

@@ -20,7 +20,7 @@ class Unusable(Part):
 class Run(Document):
     """Result of a campaign that has ended, and the cells without a usable trial."""
 
-    format_version: Literal[1] = 1
+    format_version: Literal[2] = 2
     """Version of the document's form."""
     directory: str
     """Directory of the result."""

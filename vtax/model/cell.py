@@ -16,7 +16,7 @@ from vtax.model.levels import Dimension, Level, Levels
 from vtax.model.metric import Metric
 from vtax.model.recorded import Recorded
 from vtax.model.sample import Sample
-from vtax.statistics import MeanInterval, Resolution, repeated_interval
+from vtax.statistics import RepeatedInterval, Resolution, repeated_interval
 
 UNKNOWN_CONTEXT = "unknown"
 """The `uut_context` of trials that record none."""
@@ -110,10 +110,9 @@ class Cell(Recorded):
         dimension = self.reading.dimension
         return {dimension.column: self.level} if dimension else {}
 
-    @property
-    def mean(self) -> MeanInterval:
-        """How intervals of its means are taken."""
-        return repeated_interval(adaptive=self.adaptive)
+    def repeated(self, *, total: bool = False) -> RepeatedInterval:
+        """Return how intervals over its blocks are taken; of a `total` the mean is kept, whatever stands apart."""
+        return repeated_interval(adaptive=self.adaptive, total=total)
 
     @property
     def is_usable(self) -> bool:
@@ -139,25 +138,29 @@ class Cell(Recorded):
         """Return a metric's values by block; None where no block has one."""
         values = self.by_block(metric.column)
         limits = self.limits if metric.is_bounded else {}
-        return self.sample_of(values, self.resolution(metric), limits) if values else None
+        if not values:
+            return None
+        return self.sample_of(values, self.resolution(metric), limits, total=metric.is_total)
 
     def resolution(self, metric: Metric) -> Resolution:
         """Return how finely a metric's values are known."""
         return metric.resolution_of(self.values(metric.step_column) if metric.step_column else ())
 
-    def sample_of(self, values: ByBlock, resolution: Resolution, limits: Mapping[int, Limit]) -> Sample:
+    def sample_of(
+        self, values: ByBlock, resolution: Resolution, limits: Mapping[int, Limit], *, total: bool = False
+    ) -> Sample:
         """Return values by block as a sample of this cell's."""
         return Sample(
             values=values,
             recorded=self.recorded,
             invalid=self.invalid,
             resolution=resolution,
-            mean=self.mean,
+            repeated=self.repeated(total=total),
             limits=limits,
         )
 
     def estimate(self, metric: Metric) -> Estimate | None:
-        """Return the mean over the blocks; None where no block has a value."""
+        """Return what the blocks come to; None where no block has a value."""
         sample = self.sample(metric)
         return sample.estimate() if sample else None
 
@@ -166,7 +169,7 @@ class Cell(Recorded):
         parts = self.reading.parts
         resolution = self.resolution(parts.metric) if parts else Resolution()
         return {
-            number: self.sample_of(part.by_block, resolution, limits).estimate()
+            number: self.sample_of(part.by_block, resolution, limits, total=True).estimate()
             for number, part in self.parts.items()
         }
 

@@ -61,8 +61,10 @@ class Metric:
 
     Where it `is_bounded`, something other than the platform may have kept it from more. Changes of it are relative, in
     percent, or where `points` of the values themselves, which are ratios, in percentage points; those have a tolerance
-    of their own. `resolution` is the width of the steps that values come in, as a share of them, and where `points` in
-    their unit; where each trial records that width in the metric's unit, `step_sql` is its sum. Of a `quantile`, a
+    of their own. Of what `is_total`, as the losses of all frames or the CPU time of all accounts, the mean is kept
+    though trials stand apart: it is what parts add up to. `resolution` is the width of the steps that values come in,
+    as a share of them, and where `points` in their unit; where each trial records that width in the metric's unit,
+    `step_sql` is its sum. Of a `quantile`, a
     repetition without one may have lost what it would be of: without that repetition the others would look too good.
     Not so where `late_sql` holds: there the source was as late as frames took, and what is missing says nothing of the
     platform.
@@ -77,6 +79,7 @@ class Metric:
     relation: Relation = VICTIM
     is_bounded: bool = False
     points: bool = False
+    is_total: bool = False
     tolerance: float | None = None
     resolution: float = 0.0
     step_sql: str | None = None

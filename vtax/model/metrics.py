@@ -67,6 +67,7 @@ LOSS = Metric(
     better=Better.LOWER,
     form=numbers.ratio_as_percent,
     points=True,
+    is_total=True,
     tolerance=CARRIED_IN_FULL_LOSS_RATIO,
     resolution=ONE_IN_A_THOUSAND,
     step_sql="1.0 / nullif(sum(frames_sent), 0)",
@@ -92,6 +93,7 @@ SINK = Metric(
     better=Better.LOWER,
     form=numbers.percent,
     relation=SINK_CPU,
+    is_total=True,
     resolution=ONE_IN_A_THOUSAND,
 )
 """The calibrated time of the sink on the CPUs of host and guests; 100 = one CPU."""
@@ -103,6 +105,7 @@ WAITED = Metric(
     better=Better.LOWER,
     form=numbers.ratio_as_percent,
     points=True,
+    is_total=True,
     resolution=ONE_IN_A_THOUSAND,
 )
 """Share of the window in which the sources found no room for a frame, the mean of the streams."""
@@ -114,6 +117,7 @@ CPU = Metric(
     better=Better.LOWER,
     form=numbers.percent,
     relation=HOST_CPU,
+    is_total=True,
     step_sql="sum(step)",
 )
 """The busy time of the CPUs that host and guests run on, without the sink's; 100 = one CPU."""

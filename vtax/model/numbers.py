@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from vtax.model.bound import Bound
 from vtax.model.estimate import Estimate
+from vtax.statistics import Centre
 
 Format = Callable[[float], str]
 
@@ -81,17 +82,29 @@ def no_interval(estimate: Estimate) -> str:
 
 
 def bounds(estimate: Estimate) -> tuple[float, float] | None:
-    """An interval as it is shown: without an upper bound where that is beyond use. None where there is none."""
+    """An interval as it is shown: without an upper bound where that is beyond use. None where there is none.
+
+    Of points it is from the least to the largest; a median's interval lies between two values, and none is beyond use.
+    """
     if estimate.low is None or estimate.high is None:
         return None
-    if estimate.bound is not Bound.EXACT:
+    if estimate.points:
+        return estimate.points[0], estimate.points[-1]
+    if estimate.bound is not Bound.EXACT or estimate.centre is Centre.MEDIAN:
         return estimate.low, estimate.high
     below, above = estimate.value - estimate.low, estimate.high - estimate.value
     return estimate.low, math.inf if above > BEYOND_USE * below > 0 else estimate.high
 
 
+def all_points(estimate: Estimate, form: Format) -> str:
+    """`of 540.2, 899.8, 902.1`: all values, where an interval would tell less."""
+    return f"of {', '.join(map(form, estimate.points))}"
+
+
 def interval(estimate: Estimate, form: Format) -> str:
     """`low to high`; of a bound the end that bounds it, `from low` or `up to high`."""
+    if estimate.points:
+        return all_points(estimate, form)
     shown = bounds(estimate)
     if shown is None:
         return no_interval(estimate)
@@ -102,6 +115,8 @@ def interval(estimate: Estimate, form: Format) -> str:
 
 def bracket(estimate: Estimate, form: Format) -> str:
     """`[low, high]`, with `∞)` or `(−∞` where it is open."""
+    if estimate.points:
+        return all_points(estimate, form)
     shown = bounds(estimate)
     if shown is None:
         return no_interval(estimate)
@@ -111,10 +126,12 @@ def bracket(estimate: Estimate, form: Format) -> str:
 
 
 def plus_minus(estimate: Estimate, form: Format) -> str:
-    """`±half-width` of a symmetric interval; of a bound what is left of it, in brackets."""
+    """`±half-width` of a symmetric interval; of a bound what is left of it, and of a median its own, in brackets."""
+    if estimate.points:
+        return all_points(estimate, form)
     if estimate.low is None or estimate.high is None:
         return no_interval(estimate)
-    if estimate.bound is not Bound.EXACT:
+    if estimate.bound is not Bound.EXACT or estimate.centre is Centre.MEDIAN:
         return bracket(estimate, form)
     return f"±{form((estimate.high - estimate.low) / 2)}"
 

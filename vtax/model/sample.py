@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from statistics import fmean
+from functools import partial
+from statistics import median
 
 from vtax.model.bound import Bound, Limit, main_limit
 from vtax.model.estimate import Estimate, estimate
 from vtax.statistics import (
     Interval,
-    MeanInterval,
+    RepeatedInterval,
     Resolution,
-    mean_interval,
     paired_difference,
     paired_ratio,
+    typical_interval,
 )
 from vtax.statistics.interval import CONFIDENCE
 from vtax.statistics.resolution import ratio_wider_by, step_of_difference, wider_by
@@ -24,15 +25,16 @@ from vtax.statistics.resolution import ratio_wider_by, step_of_difference, wider
 class Sample:
     """A cell's values by block, in one unit; those of one block are compared with each other.
 
-    `resolution` is how finely they are known; every interval formed of them is wider by it. `limits` has what bounded a
-    block's value in the platform's stead, which might have reached more. Blocks that it does not name are exact.
+    `resolution` is how finely they are known; every interval formed of them is wider by it. `repeated` tells how one is
+    taken. `limits` has what bounded a block's value in the platform's stead, which might have reached more. Blocks that
+    it does not name are exact.
     """
 
     values: Mapping[int, float]
     recorded: int
     invalid: int
     resolution: Resolution
-    mean: MeanInterval = mean_interval
+    repeated: RepeatedInterval = typical_interval
     limits: Mapping[int, Limit] = field(default_factory=dict)
 
     @property
@@ -53,12 +55,12 @@ class Sample:
         )
 
     def estimate(self, confidence: float = CONFIDENCE) -> Estimate:
-        """The mean over the blocks."""
+        """What the blocks come to: their mean, or the median where some stand apart."""
         return estimate(self.interval(confidence), self.invalid / self.recorded).read_as(self.bound())
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
-        """The interval of the mean over the blocks by scatter and steps alone, whatever bounded the values."""
-        found = self.mean(list(self.values.values()), confidence)
+        """The interval over the blocks by scatter and steps alone, whatever bounded the values."""
+        found = self.repeated(list(self.values.values()), confidence, self._step)
         return self.resolution.of_mean(found, is_signed=min(self.values.values()) < 0)
 
     def ratio(self, other: Sample, confidence: float = CONFIDENCE) -> Estimate | None:
@@ -81,20 +83,23 @@ class Sample:
         return self.bound(both).over(other.bound(both))
 
     def _ratio(self, other: Sample, confidence: float) -> Interval | None:
-        found = paired_ratio(self.values, other.values, confidence, self.mean)
-        if found is None or found.low is None:
-            return found
-        shares = (side.resolution.at(average := side._average) / average for side in (self, other))
-        return ratio_wider_by(found, step_of_difference(*shares))
+        if not (self._middle and other._middle):
+            return paired_ratio(self.values, other.values, confidence)
+        share = step_of_difference(self._step / self._middle, other._step / other._middle)
+        found = paired_ratio(self.values, other.values, confidence, partial(self.repeated, step=share))
+        return found and ratio_wider_by(found, share)
 
     def _difference(self, other: Sample, confidence: float) -> Interval | None:
-        found = paired_difference(self.values, other.values, confidence, self.mean)
-        if found is None:
-            return None
-        return wider_by(
-            found, step_of_difference(*(side.resolution.at(side._average) for side in (self, other)))
-        )
+        step = step_of_difference(self._step, other._step)
+        found = paired_difference(self.values, other.values, confidence, partial(self.repeated, step=step))
+        return found and wider_by(found, step)
 
     @property
-    def _average(self) -> float:
-        return fmean(self.values.values())
+    def _middle(self) -> float:
+        """The median, which no value that stands apart moves far."""
+        return median(self.values.values())
+
+    @property
+    def _step(self) -> float:
+        """How finely its values are known."""
+        return self.resolution.at(self._middle)

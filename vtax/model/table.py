@@ -116,7 +116,7 @@ def interval_of(cell: Entry) -> str:
 
 
 def mean_number(estimate: Estimate | None, form: numbers.Format) -> Number:
-    """A mean with its symmetric interval: `812.3 ±4.1`."""
+    """A mean with its symmetric interval, `812.3 ±4.1`, or what stands for one: `809.5 [804.0, 815.2]`."""
     if estimate is None:
         return Number(UNKNOWN)
     return Number(numbers.amount(estimate, form), numbers.plus_minus(estimate, form))
@@ -130,8 +130,12 @@ def ranged_number(estimate: Estimate | None, form: numbers.Format) -> Number:
 
 
 def count(estimate: Estimate | None) -> Number:
-    """The n of an estimate."""
-    return Number(str(estimate.n)) if estimate else Number(UNKNOWN)
+    """The n of an estimate, and how many of these stand apart where they are not all shown."""
+    if estimate is None:
+        return Number(UNKNOWN)
+    return Number(
+        str(estimate.n), f"({estimate.apart} apart)" if estimate.apart and not estimate.points else ""
+    )
 
 
 def left_out(share: float) -> Number:

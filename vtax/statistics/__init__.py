@@ -1,24 +1,28 @@
 """Statistics of trust: no number without its interval and its n.
 
-`interval` means and proportions, `resolution` the steps that values come in, `anytime` means whose values decided how
-many there are, `autocorrelation` of values that are not independent, `paired` comparisons within blocks, `unpaired`
-ones without, `many` comparisons at once, `change` whether campaigns differ by more than a tolerance, by the `evidence`,
-`campaigns` how far they lie apart though nothing changed, `power` the smallest change that would have been found,
-`changepoints` where a series of campaigns changes, `selection` the maximum over loads, `histograms` of delay,
-`distributions` and their `quantiles`, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many
-durations of one operation.
+`interval` means and proportions, `apart` medians where trials collapse or have two modes, `resolution` the steps that
+values come in, `anytime` means whose values decided how many there are, `autocorrelation` of values that are not
+independent, `paired` comparisons within blocks, `unpaired` ones without, `many` comparisons at once, `change` whether
+campaigns differ by more than a tolerance, by the `evidence`, `campaigns` how far they lie apart though nothing changed,
+`power` the smallest change that would have been found, `changepoints` where a series of campaigns changes, `selection`
+the maximum over loads, `histograms` of delay, `distributions` and their `quantiles`, `search` loads by their loss,
+`fairness` of what is shared, `artifacts` in many durations of one operation.
 Each function names its source.
 """
 
 from vtax.statistics.anytime import (
     adaptive_interval,
+    adaptive_throughput,
+    adaptive_total,
     anytime_interval,
     climb,
     climbed_ratio,
     load_cap,
     relative_width,
     repeated_interval,
+    repeated_mean,
 )
+from vtax.statistics.apart import standing_apart, total_interval, typical_interval
 from vtax.statistics.campaigns import (
     ASSUMED_DEVIATION,
     LEAST_CAMPAIGNS,
@@ -33,8 +37,10 @@ from vtax.statistics.distributions import Distribution, Distributions, merge, sa
 from vtax.statistics.fairness import fair_share, jain_index
 from vtax.statistics.histograms import decode, decode_all
 from vtax.statistics.interval import (
+    Centre,
     Interval,
     MeanInterval,
+    RepeatedInterval,
     mean_interval,
     proportion_interval,
     with_systematic_error,
@@ -54,6 +60,7 @@ __all__ = [
     "PER_MILLE",
     "POWER",
     "CampaignScatter",
+    "Centre",
     "Change",
     "ChangePoints",
     "Comparison",
@@ -64,10 +71,13 @@ __all__ = [
     "Interval",
     "MeanInterval",
     "Picked",
+    "RepeatedInterval",
     "Resolution",
     "Selection",
     "absolute_change",
     "adaptive_interval",
+    "adaptive_throughput",
+    "adaptive_total",
     "anytime_interval",
     "assumed_scatter",
     "change_points",
@@ -94,7 +104,11 @@ __all__ = [
     "relative_change",
     "relative_width",
     "repeated_interval",
+    "repeated_mean",
     "samples_needed",
     "select_maximum",
+    "standing_apart",
+    "total_interval",
+    "typical_interval",
     "with_systematic_error",
 ]

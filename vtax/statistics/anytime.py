@@ -12,14 +12,18 @@ cell are not always independent: `adaptive_interval` is wider where neighbours a
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
+from vtax.statistics.apart import around_most, total_interval, typical_interval
 from vtax.statistics.autocorrelation import widening
-from vtax.statistics.interval import CONFIDENCE, Interval, MeanInterval, Values, mean_interval
+from vtax.statistics.interval import CONFIDENCE, Centre, Interval, RepeatedInterval, Values, mean_interval
+from vtax.statistics.resolution import PER_MILLE
 
 Load = TypeVar("Load", bound=Hashable)
 
@@ -47,12 +51,28 @@ def anytime_interval(values: Values, confidence: float = CONFIDENCE) -> Interval
     return Interval(mean, mean - half_width, mean + half_width, n)
 
 
-def adaptive_interval(values: Values, confidence: float = CONFIDENCE) -> Interval:
-    """Return `anytime_interval`, wider for what values in the order of their measurement have in common with the next.
+def adaptive_interval(values: Values, confidence: float = CONFIDENCE, step: float = 0.0) -> Interval:
+    """Return `typical_interval` where what `values`, in the order of measurement, showed decided how many there are.
 
-    Where it stops at a width of 2 to 5% after ten values or more, it holds the mean in 95% of campaigns or more up to
-    an autocorrelation of 0.7, in simulation.
+    It is wider for what values have in common with the next. Where it stops at a width of 2 to 5% after ten values or
+    more, it holds the mean in 95% of campaigns or more up to an autocorrelation of 0.7, in simulation.
     """
+    return around_most(values, confidence, step, _of_dependent, anytime_rank)
+
+
+def adaptive_throughput(values: Values, confidence: float = CONFIDENCE) -> Interval:
+    """Return `adaptive_interval` of throughputs, which are known to `PER_MILLE`."""
+    return adaptive_interval(
+        values, confidence, PER_MILLE.at(float(np.median(values))) if len(values) else 0.0
+    )
+
+
+def adaptive_total(values: Values, confidence: float = CONFIDENCE, step: float = 0.0) -> Interval:
+    """Return `total_interval` where what `values`, in the order of measurement, showed decided how many there are."""
+    return around_most(values, confidence, step, _of_dependent, None)
+
+
+def _of_dependent(values: Values, confidence: float) -> Interval:
     found = anytime_interval(values, confidence)
     if found.low is None or found.high is None:
         return found
@@ -60,9 +80,24 @@ def adaptive_interval(values: Values, confidence: float = CONFIDENCE) -> Interva
     return Interval(found.mean, found.mean - half_width, found.mean + half_width, found.n)
 
 
-def repeated_interval(*, adaptive: bool) -> MeanInterval:
-    """Return how the interval of a mean over repetitions is taken: `adaptive` ones decided how many there are."""
-    return adaptive_interval if adaptive else mean_interval
+def repeated_interval(*, adaptive: bool, total: bool = False) -> RepeatedInterval:
+    """Return how the interval over repetitions is taken: `adaptive` ones decided how many there are.
+
+    A `total` is of all repetitions, and its mean is kept whatever stands apart.
+    """
+    if adaptive:
+        return adaptive_total if total else adaptive_interval
+    return total_interval if total else typical_interval
+
+
+def repeated_mean(*, adaptive: bool) -> RepeatedInterval:
+    """Return how the interval of a mean over repetitions is taken by whoever asks for nothing else."""
+    mean = _of_dependent if adaptive else mean_interval
+
+    def interval(values: Values, confidence: float = CONFIDENCE, step: float = 0.0) -> Interval:
+        return mean(values, confidence)
+
+    return interval
 
 
 def _reach(n: int, miss: float) -> float | None:
@@ -79,6 +114,25 @@ def _reach(n: int, miss: float) -> float | None:
         return None
     u = (ratio - 1) / (1 - ratio / spread)
     return math.sqrt(u * (n - 1) / n)
+
+
+def anytime_rank(values: Values, confidence: float) -> int:
+    """Return the rank, from either end, of the value that ends a median's interval at every moment; 0 where none does.
+
+    How many values lie on one side is a coin's number of heads: the evidence against a median is the likelihood of that
+    number, with the coin's bias mixed evenly, over a fair one's (Robbins, Annals of Mathematical Statistics 41, 1970).
+    Where values have something in common with the next they count for fewer.
+    """
+    n = len(values)
+    independent = max(1, int(n / float(widening(np.asarray(values, dtype=float))) ** 2))
+    return _rank(independent, 1 - confidence) * n // independent
+
+
+@lru_cache(maxsize=1024)
+def _rank(n: int, miss: float) -> int:
+    beyond = np.arange(n // 2 + 1)
+    evidence = n * math.log(2) + scipy.special.betaln(beyond + 1, n - beyond + 1)
+    return int((evidence >= -math.log(miss)).sum())
 
 
 def anytime_chance(n: int, deviations: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -127,20 +181,17 @@ def climb(
     `caps` are bounds of the means that are known beforehand, as that no load carries more than was offered.
     """
     each = 1 - (1 - confidence) / max(1, len(loads))
-    found = {load: adaptive_interval(values, each) for load, values in loads.items()}
+    found = {load: adaptive_throughput(values, each) for load, values in loads.items()}
     low = {load: -math.inf if at.low is None else at.low for load, at in found.items()}
     high = {
         load: min(caps.get(load, math.inf), math.inf if at.high is None else at.high)
         for load, at in found.items()
     }
     best = max(found, key=lambda load: found[load].mean)
-    mean, n = found[best].mean, found[best].n
-    least, most = max(low.values()), max(high.values())
+    own, least, most = found[best], max(low.values()), max(high.values())
     known = math.isfinite(least) and math.isfinite(most)
-    interval = (
-        Interval(mean, min(least, mean), max(most, mean), n) if known else Interval(mean, None, None, n)
-    )
-    return Ladder(low, high, best, interval)
+    bounds = (min(least, own.mean), max(most, own.mean)) if known else (None, None)
+    return Ladder(low, high, best, replace(own, low=bounds[0], high=bounds[1]))
 
 
 def climbed_ratio(one: Ladder[Load], other: Ladder[Load]) -> Interval:
@@ -149,10 +200,17 @@ def climbed_ratio(one: Ladder[Load], other: Ladder[Load]) -> Interval:
     Nothing is paired: the sides stop at different repetitions.
     """
     first, second = one.interval, other.interval
-    n, ratio = min(first.n, second.n), first.mean / second.mean
+    ratio = Interval(
+        first.mean / second.mean,
+        None,
+        None,
+        min(first.n, second.n),
+        Centre.MEDIAN if Centre.MEDIAN in (first.centre, second.centre) else Centre.MEAN,
+        max(first.apart, second.apart),
+    )
     if first.low is None or first.high is None or not second.low or not second.high or second.low <= 0:
-        return Interval(ratio, None, None, n)
-    return Interval(ratio, first.low / second.high, first.high / second.low, n)
+        return ratio
+    return replace(ratio, low=first.low / second.high, high=first.high / second.low)
 
 
 def load_cap(intended_mbps: float, streams: int) -> float:

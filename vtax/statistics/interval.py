@@ -3,8 +3,9 @@
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final, Protocol
 
 import numpy as np
 import scipy
@@ -16,22 +17,50 @@ _LARGEST: Final = math.log(sys.float_info.max)
 
 Values = Sequence[float] | NDArray[np.float64]
 MeanInterval = Callable[[Values, float], "Interval"]
-"""How a mean's interval at a confidence is taken: `mean_interval`, or `adaptive_interval` if the values decided n."""
+"""How a mean's interval at a confidence is taken."""
+
+
+class RepeatedInterval(Protocol):
+    """How that of repetitions is taken, of values that may differ by a step though nothing does."""
+
+    def __call__(self, values: Values, confidence: float = ..., step: float = ...) -> "Interval":
+        """Return it at that confidence."""
+
+
+class Centre(StrEnum):
+    """Of several values the one that stands for all."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
 
 
 @dataclass(frozen=True)
 class Interval:
     """An estimate with its confidence interval, in the unit of what was estimated.
 
-    `mean` is the estimate: a mean, or what the function that returned it says. `low` and `high` are both None
-    where the data cannot give an interval. `n` is the number of independent values behind it, that is of
-    repetitions, however many packets each of them saw.
+    `mean` is the estimate: a mean, the median where that is the `centre`, or what the function that returned it says.
+    `low` and `high` are both None where the data cannot give an interval. `n` is the number of independent values
+    behind it, that is of repetitions, however many packets each of them saw. Of these `apart` stand apart from the
+    others; where they are too few for a median then, `points` are all of them, ascending.
     """
 
     mean: float
     low: float | None
     high: float | None
     n: int
+    centre: Centre = Centre.MEAN
+    apart: int = 0
+    points: tuple[float, ...] = ()
+
+    def through(self, rising: Callable[[float], float]) -> "Interval":
+        """Return the same on another scale, of which `rising` gives each value's place."""
+        return replace(
+            self,
+            mean=rising(self.mean),
+            low=None if self.low is None else rising(self.low),
+            high=None if self.high is None else rising(self.high),
+            points=tuple(map(rising, self.points)),
+        )
 
 
 def mean_interval(values: Values, confidence: float = CONFIDENCE) -> Interval:
@@ -58,7 +87,7 @@ def with_systematic_error(interval: Interval, error: float) -> Interval:
     """
     if interval.low is None or interval.high is None:
         return interval
-    return Interval(interval.mean, interval.low - error, interval.high + error, interval.n)
+    return replace(interval, low=interval.low - error, high=interval.high + error)
 
 
 def exponential(logarithm: float) -> float:

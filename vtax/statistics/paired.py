@@ -6,14 +6,19 @@ for Experimenters, 2nd edition, 2005, chapters 3 and 4). Values come as {block: 
 side has are left out, and `n` of the interval says how many were compared.
 """
 
+import math
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vtax.statistics.interval import CONFIDENCE, Interval, MeanInterval, exponential, mean_interval
+from vtax.statistics.interval import CONFIDENCE, Centre, Interval, MeanInterval, exponential, mean_interval
 
 ByBlock = Mapping[int, float]
+
+_BEYOND: Final = 700.0
+"""No logarithm of a ratio: that of nothing, or over nothing."""
 
 
 def paired_difference(
@@ -42,8 +47,8 @@ def paired_ratio(
     this way).
 
     A zero has no logarithm. Where some value is zero, as when a platform forwards nothing, the result is
-    the ratio of the sums, without bounds; None where the reference's sum is zero. ValueError for negative
-    values.
+    the ratio of the sums, without bounds, unless a median stands for all, which needs no logarithm of what stands
+    apart; None where the reference's sum is zero. ValueError for negative values.
     """
     pairs = in_pairs(measured, reference)
     if (pairs < 0).any():
@@ -51,13 +56,19 @@ def paired_ratio(
     measured_sum, total = pairs.sum(axis=0)
     if total == 0:
         return None
-    if not pairs.all():
-        return Interval(float(measured_sum / total), None, None, len(pairs))
-    logarithms = mean(np.log(pairs[:, 0]) - np.log(pairs[:, 1]), confidence)
-    if logarithms.low is None or logarithms.high is None:
-        return Interval(exponential(logarithms.mean), None, None, logarithms.n)
-    mean_ratio, low, high = map(exponential, (logarithms.mean, logarithms.low, logarithms.high))
-    return Interval(mean_ratio, low, high, logarithms.n)
+    if pairs.all():
+        return mean(np.log(pairs[:, 0]) - np.log(pairs[:, 1]), confidence).through(exponential)
+    sums = Interval(float(measured_sum / total), None, None, len(pairs))
+    if not pairs.any(axis=1).all():
+        return sums
+    with np.errstate(divide="ignore"):
+        logarithms = np.clip(np.log(pairs[:, 0]) - np.log(pairs[:, 1]), -_BEYOND, _BEYOND)
+    found = mean(logarithms, confidence)
+    return found.through(_ratio_of) if found.centre is Centre.MEDIAN else sums
+
+
+def _ratio_of(logarithm: float) -> float:
+    return 0.0 if logarithm <= -_BEYOND else math.inf if logarithm >= _BEYOND else math.exp(logarithm)
 
 
 def in_pairs(measured: ByBlock, reference: ByBlock) -> NDArray[np.float64]:

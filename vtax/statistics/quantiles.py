@@ -7,13 +7,15 @@ is that of the quantile of a typical repetition, from one quantile each. A quant
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vtax.statistics.apart import typical_interval
 from vtax.statistics.distributions import Distribution, Distributions, samples_needed
-from vtax.statistics.interval import CONFIDENCE, Interval, MeanInterval, mean_interval
+from vtax.statistics.interval import CONFIDENCE, Interval, RepeatedInterval
 
 BUCKETS_AN_OCTAVE: Final = 128
 """The sink files delays by that many buckets to each power of two, and gives their middles."""
@@ -23,13 +25,13 @@ def quantile_interval(
     repetitions: Distributions | Sequence[Distribution],
     q: float,
     confidence: float = CONFIDENCE,
-    mean: MeanInterval = mean_interval,
+    repeated: RepeatedInterval = typical_interval,
 ) -> Interval | None:
     """Return quantile q of a typical repetition: the geometric mean of each one's, with its interval.
 
-    The interval of the logarithms, Student's unless told, transformed back. It holds where the logarithms of
-    the repetitions' quantiles are about normal, however few they are. Within a repetition the quantile lies
-    between the two values around rank q (packets + 1/3) + 1/3, whose median is the quantile about exactly,
+    The interval of the logarithms, `typical_interval`'s unless told, transformed back. Student's holds where the
+    logarithms of the repetitions' quantiles are about normal, however few they are. Within a repetition the quantile
+    lies between the two values around rank q (packets + 1/3) + 1/3, whose median is the quantile about exactly,
     whatever the distribution (type 8 of Hyndman and Fan, The American Statistician 50, 1996): a bias of one
     repetition is that of all, and many would make an interval narrow that is beside the truth. The values of
     a bucket are spread evenly over it. A bucket that holds most of a repetition hides how they lie in it: the
@@ -45,13 +47,11 @@ def quantile_interval(
     if not used.any() or np.isnan(logarithms).any():
         estimate = each.merged.quantile(q)
         return None if estimate is None else Interval(estimate, None, None, int(used.sum()))
-    typical = mean(logarithms, confidence)
-    estimate = math.exp(typical.mean)
-    if typical.low is None or typical.high is None:
-        return Interval(estimate, None, None, typical.n)
     hidden = float(shares.mean())
-    low, high = math.exp(typical.low) * (1 - hidden), math.exp(typical.high) * (1 + hidden)
-    return Interval(estimate, low, high, typical.n)
+    typical = repeated(logarithms, confidence, max(hidden, 1 / BUCKETS_AN_OCTAVE)).through(math.exp)
+    if typical.low is None or typical.high is None:
+        return typical
+    return replace(typical, low=typical.low * (1 - hidden), high=typical.high * (1 + hidden))
 
 
 def _quantiles_of(repetitions: Distributions, q: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

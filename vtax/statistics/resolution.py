@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from vtax.statistics.interval import Interval, with_systematic_error
@@ -37,13 +37,13 @@ class Resolution:
         wider = wider_by(interval, self.at(interval.mean))
         if is_signed or interval.low is None or wider.low is None or wider.low >= 0:
             return wider
-        return Interval(wider.mean, min(interval.low, 0.0), wider.high, wider.n)
+        return replace(wider, low=min(interval.low, 0.0))
 
 
 def wider_by(interval: Interval, step: float) -> Interval:
     """Return an interval wider by `step` on both sides; without bounds where it then has no width."""
     wider = with_systematic_error(interval, step)
-    return Interval(wider.mean, None, None, wider.n) if wider.low == wider.high else wider
+    return replace(wider, low=None, high=None) if wider.low == wider.high else wider
 
 
 def step_of_difference(one: float, other: float) -> float:
@@ -59,7 +59,7 @@ def ratio_wider_by(interval: Interval, share: float) -> Interval:
     if interval.low is None or interval.high is None:
         return interval
     factor = math.exp(share)
-    return Interval(interval.mean, interval.low / factor, interval.high * factor, interval.n)
+    return replace(interval, low=interval.low / factor, high=interval.high * factor)
 
 
 PER_MILLE: Final = Resolution(share=1e-3)

@@ -7,19 +7,25 @@ part in picking the load it is read at, and so nothing favours it: the estimate 
 of the loads picked. That mean is the maximum itself where one load stands out, or several are equally good; in
 between it is below by the little that a wrong pick costs. No estimate is free of bias for the largest of unknown
 means in every case (Blumenthal and Cohen, Journal of the American Statistical Association 63, 1968).
+
+Where values of the best load stand apart from its others, it is the one with the largest median, and what its own
+blocks come to is the estimate. Its interval misses by its share of what all loads that may be as good may miss together
+(Bonferroni), so that it holds although it was picked.
 """
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from itertools import combinations
-from typing import Final, Generic, TypeVar
+from statistics import median
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vtax.statistics.interval import CONFIDENCE, Interval, exponential
+from vtax.statistics.apart import median_rank, standing_apart, typical_interval
+from vtax.statistics.interval import CONFIDENCE, Interval, exponential, mean_interval
 from vtax.statistics.paired import ByBlock, paired_ratio
 from vtax.statistics.winner import Values, difference_bounds, maximum_bounds
 
@@ -34,8 +40,8 @@ class Selection(Generic[Load]):
     """The load with the largest mean, and the maximum itself.
 
     `interval` is of the largest of the loads' true means. `by_block` holds each block's value at the loads that
-    other blocks pick; their mean is the estimate. One block alone picks the load it is read at: its value is
-    too high on average, and has no interval.
+    other blocks pick, and their mean is the estimate, or those of the load whose median is. One block alone picks the
+    load it is read at: its value is too high on average, and has no interval.
     """
 
     load: Load
@@ -43,29 +49,39 @@ class Selection(Generic[Load]):
     by_block: Mapping[int, float]
 
 
-def select_maximum(loads: Mapping[Load, ByBlock], confidence: float = CONFIDENCE) -> Selection[Load] | None:
+def select_maximum(
+    loads: Mapping[Load, ByBlock], confidence: float = CONFIDENCE, share: float = 0.0
+) -> Selection[Load] | None:
     """Return the load whose mean over its blocks is the largest (schlosser2011 3.3, Fig. 4), and that maximum.
 
     `loads` maps each load to {block: value}. Of equal means the first one counts; loads without values are
-    passed over; None where no load has any.
+    passed over; None where no load has any. Values may differ by a `share` of them though nothing does.
     """
     table = _table(loads)
     if table is None:
         return None
     names, blocks, values = table
+    if _stand_apart(values, share):
+        picked = _by_median(blocks, values, confidence)
+        own = [*picked.own.values()]
+        found = typical_interval(own, picked.confidence, share * median(own))
+        if found.high is not None:
+            found = replace(found, high=max(found.high, picked.reach))
+        return Selection(names[picked.load], found, picked.own)
     best = int(np.nanmean(values, axis=0).argmax())
     by_block = _at_picked_loads(*_where(best, blocks, values))
-    estimate = float(np.mean(list(by_block.values())))
-    used = _of_load(values, best)
-    n = len(used)
-    if n == 1:
-        return Selection(names[best], Interval(estimate, None, None, 1), by_block)
-    low, high = maximum_bounds(used, confidence)
-    return Selection(names[best], Interval(estimate, min(low, estimate), max(high, estimate), n), by_block)
+    found = mean_interval([*by_block.values()], confidence)
+    if found.n > 1:
+        low, high = maximum_bounds(_of_load(values, best), confidence)
+        found = replace(found, low=min(low, found.mean), high=max(high, found.mean))
+    return Selection(names[best], found, by_block)
 
 
 def ratio_of_maxima(
-    measured: Mapping[Load, ByBlock], reference: Mapping[Load, ByBlock], confidence: float = CONFIDENCE
+    measured: Mapping[Load, ByBlock],
+    reference: Mapping[Load, ByBlock],
+    confidence: float = CONFIDENCE,
+    share: float = 0.0,
 ) -> Interval | None:
     """Return the ratio of two maxima over loads, paired within blocks; None where no block has both.
 
@@ -76,6 +92,10 @@ def ratio_of_maxima(
     one, other = (_table(_within(loads, both)) for loads in (measured, reference))
     if one is None or other is None:
         return None
+    if any(_stand_apart(values, share) for _, _, values in (one, other)):
+        picked = [_by_median(blocks, values, confidence) for _, blocks, values in (one, other)]
+        each = 1 - (1 - confidence) / math.prod(side.contenders for side in picked)
+        return paired_ratio(picked[0].own, picked[1].own, each, partial(typical_interval, step=share))
     first, second = (
         _at_picked_loads(*_where(int(np.nanmean(values, axis=0).argmax()), blocks, values))
         for _, blocks, values in (one, other)
@@ -83,7 +103,7 @@ def ratio_of_maxima(
     plain = paired_ratio(first, second, confidence)
     if plain is None:
         return None
-    without_bounds = Interval(plain.mean, None, None, plain.n)
+    without_bounds = replace(plain, low=None, high=None)
     own, others = _logarithms(one[2]), _logarithms(other[2])
     if own is None or others is None:
         return without_bounds
@@ -94,7 +114,39 @@ def ratio_of_maxima(
         return without_bounds
     own, others = _of_load(own[rows], best), _of_load(others[rows], other_best)
     low, high = (exponential(bound) for bound in difference_bounds(own, others, confidence))
-    return Interval(plain.mean, min(low, plain.mean), max(high, plain.mean), n)
+    return replace(plain, low=min(low, plain.mean), high=max(high, plain.mean), n=n)
+
+
+class _Picked(NamedTuple):
+    """The load with the largest median of `contenders` that may be as good, which reach as far as `reach`."""
+
+    load: int
+    own: dict[int, float]
+    contenders: int
+    reach: float
+    confidence: float
+
+
+def _stand_apart(values: Values, share: float) -> bool:
+    """Whether some values stand apart from the others of the load with the largest mean, or with the largest median."""
+    best = {int(of(values, axis=0).argmax()) for of in (np.nanmean, np.nanmedian)}
+    columns = [values[np.isfinite(values[:, load]), load] for load in best]
+    return any(standing_apart(column, share * float(np.median(column))) for column in columns)
+
+
+def _by_median(blocks: Sequence[int], values: Values, confidence: float) -> _Picked:
+    """Pick the load with the largest median, and count those that may be as good: the confidence is for all of them."""
+    load = int(np.nanmedian(values, axis=0).argmax())
+    columns = [np.sort(column[np.isfinite(column)]) for column in values.T]
+    ranks = [max(1, median_rank(column, confidence)) for column in columns]
+    highs = [float(column[len(column) - rank]) for column, rank in zip(columns, ranks, strict=True)]
+    contending = [high for high in highs if high >= columns[load][ranks[load] - 1]]
+    own = {
+        block: value
+        for block, value in zip(blocks, values[:, load].tolist(), strict=True)
+        if math.isfinite(value)
+    }
+    return _Picked(load, own, len(contending), max(contending), 1 - (1 - confidence) / len(contending))
 
 
 def _where(best: int, blocks: Sequence[int], values: Values) -> tuple[list[int], Values]:

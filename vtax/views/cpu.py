@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vtax.model.cell import Cell
-from vtax.model.estimate import Estimate, mean_estimate
+from vtax.model.estimate import Estimate, repeated_estimate
 from vtax.model.levels import Setting
 from vtax.model.metric import HOST_CPU, SINK_CPU
 from vtax.model.reading import USABLE
@@ -118,7 +118,9 @@ def _use(result: Result, cells: Sequence[Cell], query: str, owners: dict[str, st
             uut_context=cell.uut_context,
             domain=domain,
             component=component,
-            percent=mean_estimate(percent, cell.left_out, Resolution(step, PER_MILLE.share), cell.mean),
+            percent=repeated_estimate(
+                percent, cell.left_out, Resolution(step, PER_MILLE.share), cell.repeated(total=True)
+            ),
         )
         for cell in cells
         for domain, component, percent, step in sorted(

@@ -198,7 +198,7 @@ def _delay(
     in_time = {label: each.where(~np.isin(blocks, list(late[label]))) for label in QUANTILES}
 
     def typical(label: str) -> Interval | None:
-        interval = quantile_interval(in_time[label], QUANTILES[label], mean=cell.mean)
+        interval = quantile_interval(in_time[label], QUANTILES[label], repeated=cell.repeated())
         return interval and with_systematic_error(interval, clock_error_ns)
 
     medians = {

@@ -117,7 +117,8 @@ def _ratio(cell: StreamCell, reference: StreamCell, testbed: Mapping[str, JsonVa
 
 def _cpu_added(cell: StreamCell, reference: StreamCell) -> Estimate | None:
     own, other = (
-        each.sample(lambda trial: trial.host_percent, each.host_resolution) for each in (cell, reference)
+        each.sample(lambda trial: trial.host_percent, each.host_resolution, total=True)
+        for each in (cell, reference)
     )
     return own.difference(other) if own and other else None
 

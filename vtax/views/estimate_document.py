@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Literal
 
 from vtax.documents import base
 from vtax.model.bound import Bound
 from vtax.model.estimate import Estimate
+from vtax.statistics import Centre
 
 BOUNDS: Mapping[Bound, base.Bound] = {
     Bound.EXACT: "exact",
@@ -15,6 +17,9 @@ BOUNDS: Mapping[Bound, base.Bound] = {
     Bound.AT_MOST: "at most",
     Bound.WITHHELD: "withheld",
 }
+
+
+CENTRES: Mapping[Centre, Literal["mean", "median"]] = {Centre.MEAN: "mean", Centre.MEDIAN: "median"}
 
 
 def estimate_document(found: Estimate) -> base.Estimate:
@@ -26,6 +31,9 @@ def estimate_document(found: Estimate) -> base.Estimate:
         n=found.n,
         left_out=found.left_out,
         bound=BOUNDS[found.bound],
+        centre=CENTRES[found.centre],
+        apart=found.apart,
+        points=[*found.points],
     )
 
 

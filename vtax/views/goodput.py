@@ -88,7 +88,7 @@ def _goodput(cell: StreamCell, testbed: Mapping[str, JsonValue]) -> Goodput | No
         aggregate_mbps=aggregate,
         fair_share_mbps=share,
         by_guest_mbps=cell.by_guest(
-            lambda guest: lambda trial: trial.goodput_mbps.get(guest), PER_MILLE, limits
+            lambda guest: lambda trial: trial.goodput_mbps.get(guest), PER_MILLE, limits, total=True
         ),
         link_mbps=link_mbps,
         of_link=aggregate.map(lambda mbps: mbps / link_mbps) if link_mbps else None,

@@ -42,10 +42,12 @@ def guest_cpu(cells: Iterable[StreamCell]) -> list[GuestCpu]:
             platform=cell.platform,
             setting=cell.setting,
             guests=cell.guests,
-            host_percent=cell.estimate(lambda trial: trial.host_percent, cell.host_resolution),
-            guest_percent=cell.estimate(_mean_of_guests, cell.ledger_resolution),
-            by_guest_percent=cell.by_guest(lambda guest: account((GUEST, guest)), cell.ledger_resolution),
-            busy_percent=cell.estimate(_busy, cell.ledger_resolution),
+            host_percent=cell.estimate(lambda trial: trial.host_percent, cell.host_resolution, total=True),
+            guest_percent=cell.estimate(_mean_of_guests, cell.ledger_resolution, total=True),
+            by_guest_percent=cell.by_guest(
+                lambda guest: account((GUEST, guest)), cell.ledger_resolution, total=True
+            ),
+            busy_percent=cell.estimate(_busy, cell.ledger_resolution, total=True),
             by_account=_by_account(cell),
             left_out=cell.left_out,
         )
@@ -79,5 +81,5 @@ def _busy(trial: BulkTrial) -> float | None:
 
 def _by_account(cell: StreamCell) -> dict[Account, Estimate]:
     accounts = {whose: None for trial in cell.trials for whose in trial.ledger_percent if whose != IDLE}
-    found = {whose: cell.estimate(account(whose), cell.ledger_resolution) for whose in accounts}
+    found = {whose: cell.estimate(account(whose), cell.ledger_resolution, total=True) for whose in accounts}
     return {whose: percent for whose, percent in found.items() if percent is not None}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from vtax.model.cell import Cell
-from vtax.model.estimate import Estimate, mean_estimate
+from vtax.model.estimate import Estimate, repeated_estimate
 from vtax.model.levels import Setting
 from vtax.model.reading import USABLE
 from vtax.results import Result
@@ -72,7 +72,9 @@ def losses(result: Result, cells: Sequence[Cell]) -> list[Loss]:
             intended_mbps=cell.level,
             uut_context=cell.uut_context,
             hop=lost.hop,
-            ratio=mean_estimate(lost.shares, cell.left_out, Resolution(step=lost.step), cell.mean),
+            ratio=repeated_estimate(
+                lost.shares, cell.left_out, Resolution(step=lost.step), cell.repeated(total=True)
+            ),
             reason=lost.reason,
         )
         for cell in cells

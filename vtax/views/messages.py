@@ -88,8 +88,8 @@ def _row(
         of_link=goodput.map(lambda mbps: mbps / link_mbps) if link_mbps else None,
         reference=reference,
         ratio=sample.ratio(beside) if beside else None,
-        retransmissions=cell.estimate(lambda trial: trial.retransmissions, COUNTED),
+        retransmissions=cell.estimate(lambda trial: trial.retransmissions, COUNTED, total=True),
         send_buffer_bytes=cell.estimate(lambda trial: trial.send_buffer_bytes, COUNTED),
         receive_buffer_bytes=cell.estimate(lambda trial: trial.receive_buffer_bytes, COUNTED),
-        host_percent=cell.estimate(lambda trial: trial.host_percent, cell.host_resolution),
+        host_percent=cell.estimate(lambda trial: trial.host_percent, cell.host_resolution, total=True),
     )

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from vtax.model.bound import Bound, Limit, main_limit
 from vtax.model.cell import Cell
-from vtax.model.estimate import Estimate, mean_estimate
+from vtax.model.estimate import Estimate, repeated_estimate
 from vtax.model.marks import GENERATOR_LIMITED, LIMIT_UNKNOWN, LINK_LIMITED, UPLINK_LIMITED
 from vtax.model.metric import Metric
 from vtax.model.metrics import (
@@ -19,7 +19,7 @@ from vtax.model.metrics import (
 from vtax.model.reading import USABLE, read_cells
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
-from vtax.statistics import Resolution, repeated_interval
+from vtax.statistics import Resolution, repeated_mean
 from vtax.views.provenance import workload_kind
 
 METRICS = {kind: catalogue.metrics for kind, catalogue in CATALOGUES.items()}
@@ -113,14 +113,14 @@ class MeasuredCell:
         return self.resolution(metric).at(fmean(self.values[metric.name]))
 
     def mean(self, metric: Metric, *, adaptive: bool) -> Estimate | None:
-        """Return a metric's mean; None where it has no value.
+        """Return a metric's mean, whatever stands apart; None where it has no value.
 
         `adaptive` values decided how many there are.
         """
         values = self.values[metric.name]
         if not values:
             return None
-        mean = mean_estimate(values, 0.0, self.resolution(metric), repeated_interval(adaptive=adaptive))
+        mean = repeated_estimate(values, 0.0, self.resolution(metric), repeated_mean(adaptive=adaptive))
         return mean.read_as(self.bound(metric))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from vtax.documents.show.published import PublishedStress, PublishedTraffic
-from vtax.model.estimate import Estimate, mean_of_known
+from vtax.model.estimate import Estimate, estimate_of_known
 from vtax.model.levels import Levels
 from vtax.model.published import printed_rows
 from vtax.model.reading import recorded_cells
@@ -66,13 +66,21 @@ def neighbour_loads(result: Result, platforms: Iterable[str]) -> list[NeighbourL
     for cell in recorded_cells(result, Levels) if blocks else ():
         own = blocks.get(cell.key, [])
         means = {
-            "offered_mbps": mean_of_known([block.offered_mbps for block in own], cell.left_out, PER_MILLE),
-            "received_mbps": mean_of_known([block.received_mbps for block in own], cell.left_out, PER_MILLE),
-            "goodput_mbps": mean_of_known([block.goodput_mbps for block in own], cell.left_out, PER_MILLE),
-            "latency_mean_ns": mean_of_known(
+            "offered_mbps": estimate_of_known(
+                [block.offered_mbps for block in own], cell.left_out, PER_MILLE
+            ),
+            "received_mbps": estimate_of_known(
+                [block.received_mbps for block in own], cell.left_out, PER_MILLE
+            ),
+            "goodput_mbps": estimate_of_known(
+                [block.goodput_mbps for block in own], cell.left_out, PER_MILLE
+            ),
+            "latency_mean_ns": estimate_of_known(
                 [block.latency_mean_ns for block in own], cell.left_out, PER_MILLE
             ),
-            "maximum_mbps": mean_of_known([block.maximum_mbps for block in own], cell.left_out, PER_MILLE),
+            "maximum_mbps": estimate_of_known(
+                [block.maximum_mbps for block in own], cell.left_out, PER_MILLE
+            ),
         }
         if any(means.values()):
             words = cell.key.removeprefix(f"platform={cell.platform}").strip() or "all"

@@ -13,7 +13,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from vtax.documents.show.published import PublishedRounds
-from vtax.model.estimate import Estimate, estimate, mean_of_known
+from vtax.model.estimate import Estimate, estimate, estimate_of_known
 from vtax.model.platform import Platform, references
 from vtax.model.published import printed_rows
 from vtax.model.reading import recorded_cells
@@ -202,7 +202,7 @@ def _statistics(runs: Runs, reference: str | None, other: Runs | None) -> Rounds
 
 
 def _mean(runs: Runs, by_block: Mapping[int, float]) -> Estimate | None:
-    return mean_of_known(by_block.values(), runs.left_out, PER_MILLE)
+    return estimate_of_known(by_block.values(), runs.left_out, PER_MILLE)
 
 
 def _dispersion(runs: Runs, other: Runs) -> Change | None:

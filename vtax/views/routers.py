@@ -10,7 +10,7 @@ from msgspec import Struct
 from vtax.documents.show.published import PublishedRate
 from vtax.model.bound import Bound
 from vtax.model.cell import Cell
-from vtax.model.estimate import Estimate, mean_estimate
+from vtax.model.estimate import Estimate, repeated_estimate
 from vtax.model.frames import frame_levels, throughput_limits
 from vtax.model.levels import Setting
 from vtax.model.published import printed_rows
@@ -67,10 +67,12 @@ def router_rates(result: Result, cells: Iterable[Cell]) -> list[RouterRate]:
             platform=cell.platform,
             setting=cell.setting,
             intended_mbps=cell.level,
-            received_fps=mean_estimate(row.fps, cell.left_out, PER_MILLE, cell.mean).read_as(
+            received_fps=repeated_estimate(row.fps, cell.left_out, PER_MILLE, cell.repeated()).read_as(
                 Bound.of(throughput_limits(cell).values())
             ),
-            loss_ratio=mean_estimate(row.loss, cell.left_out, Resolution(step=row.step), cell.mean),
+            loss_ratio=repeated_estimate(
+                row.loss, cell.left_out, Resolution(step=row.step), cell.repeated(total=True)
+            ),
         )
         for cell in cells
         if (row := found.get((cell.key, cell.uut_context))) is not None

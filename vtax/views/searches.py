@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from vtax.model.bound import Bound
-from vtax.model.estimate import Estimate, mean_estimate
+from vtax.model.estimate import Estimate, repeated_estimate
 from vtax.model.frames import FrameLevels
 from vtax.model.levels import Setting
 from vtax.model.reading import any_levels, any_values, further_factors
@@ -101,7 +101,7 @@ def _found(row: _Searched, further: tuple[str, ...]) -> Found:
         loss_ratio=row.loss_ratio,
         lower_mbps=None if row.no_lower else row.lower_mbps,
         upper_mbps=None if row.no_upper else row.upper_mbps,
-        conditional_mbps=mean_estimate(known, row.left_out, STEPS).read_as(bound) if known else None,
+        conditional_mbps=repeated_estimate(known, row.left_out, STEPS).read_as(bound) if known else None,
         searches=row.searches,
         trials=row.trials,
         trial_s=row.trial_s,

@@ -10,14 +10,14 @@ from msgspec import Struct
 
 from vtax.documents.show.published import PublishedStage
 from vtax.model.dimensions import LOAD, load_phrase
-from vtax.model.estimate import Estimate, estimate, mean_estimate
+from vtax.model.estimate import Estimate, estimate, repeated_estimate
 from vtax.model.levels import Levels, Setting
 from vtax.model.published import printed_rows
 from vtax.model.reading import recorded_cells
 from vtax.model.recorded import Recorded
 from vtax.results import Result
 from vtax.results.stored import StoredScenario
-from vtax.statistics import COUNTED, Distribution, decode, merge, quantile_interval
+from vtax.statistics import COUNTED, Distribution, decode, merge, quantile_interval, total_interval
 from vtax.views.tracing_cost import added_by_tracing
 
 TOTAL, UNATTRIBUTED = "total", "unattributed"
@@ -246,7 +246,9 @@ def _delay(cell: TracedCell, place: Place, blocks: Sequence[StageBlock]) -> Stag
         stage=stage,
         position=blocks[0].position,
         packets=sum(block.packets for block in blocks),
-        mean_ns=mean_estimate([block.mean_ns for block in blocks], cell.left_out, COUNTED),
+        mean_ns=repeated_estimate(
+            [block.mean_ns for block in blocks], cell.left_out, COUNTED, total_interval
+        ),
         curve=_curve(merge(timed)),
         **{name: estimate(found, cell.left_out) if found else None for name, found in quantiles.items()},
     )

@@ -16,7 +16,7 @@ from vtax.model.recorded import Recorded
 from vtax.model.sample import Sample
 from vtax.model.streams import StreamLevels
 from vtax.results import Result, whole
-from vtax.statistics import MeanInterval, Resolution, repeated_interval
+from vtax.statistics import RepeatedInterval, Resolution, repeated_interval
 
 Account = tuple[str, int | None]
 """A domain of the CPU ledger, and the number of the guest where it is one's."""
@@ -119,10 +119,9 @@ class StreamCell(Recorded):
     trials: tuple[BulkTrial, ...]
     adaptive: bool = False
 
-    @property
-    def mean(self) -> MeanInterval:
-        """How intervals of its means are taken."""
-        return repeated_interval(adaptive=self.adaptive)
+    def repeated(self, *, total: bool = False) -> RepeatedInterval:
+        """Return how intervals over its blocks are taken; of a `total` the mean is kept, whatever stands apart."""
+        return repeated_interval(adaptive=self.adaptive, total=total)
 
     @property
     def is_usable(self) -> bool:
@@ -148,7 +147,12 @@ class StreamCell(Recorded):
         return Resolution(step=max((trial.ledger_step for trial in self.trials), default=0.0))
 
     def sample(
-        self, metric: Metric, resolution: Resolution, limits: Mapping[int, Limit] = _NO_LIMITS
+        self,
+        metric: Metric,
+        resolution: Resolution,
+        limits: Mapping[int, Limit] = _NO_LIMITS,
+        *,
+        total: bool = False,
     ) -> Sample | None:
         """Its values by block, with their steps and what bounded them; None where no trial has a value."""
         values = self.by_block(metric)
@@ -159,15 +163,20 @@ class StreamCell(Recorded):
             recorded=self.recorded,
             invalid=self.invalid,
             resolution=resolution,
-            mean=self.mean,
+            repeated=self.repeated(total=total),
             limits=limits,
         )
 
     def estimate(
-        self, metric: Metric, resolution: Resolution, limits: Mapping[int, Limit] = _NO_LIMITS
+        self,
+        metric: Metric,
+        resolution: Resolution,
+        limits: Mapping[int, Limit] = _NO_LIMITS,
+        *,
+        total: bool = False,
     ) -> Estimate | None:
-        """The mean over the blocks; None where no trial has a value."""
-        sample = self.sample(metric, resolution, limits)
+        """What the blocks come to; None where no trial has a value."""
+        sample = self.sample(metric, resolution, limits, total=total)
         return sample.estimate() if sample else None
 
     def by_guest(
@@ -175,9 +184,14 @@ class StreamCell(Recorded):
         metric_of: Callable[[int], Metric],
         resolution: Resolution,
         limits: Mapping[int, Limit] = _NO_LIMITS,
+        *,
+        total: bool = False,
     ) -> dict[int, Estimate]:
         """The same for each guest of which some trial has a value, by its number."""
-        found = {guest: self.estimate(metric_of(guest), resolution, limits) for guest in range(self.guests)}
+        found = {
+            guest: self.estimate(metric_of(guest), resolution, limits, total=total)
+            for guest in range(self.guests)
+        }
         return {guest: estimate for guest, estimate in found.items() if estimate is not None}
 
 

@@ -18,10 +18,12 @@ from vtax.views.delay import QUANTILES, DelayPercentile
 from vtax.views.summary import Summary
 from vtax.views.throughput import Maximum, Throughput
 
-MAXIMUM_OVER_LOADS = "Highest mean across loads, estimate and interval corrected for selection."
+MAXIMUM_OVER_LOADS = "The largest over the loads; its interval allows for the load having been picked."
 _OVERLOAD = "overload"
 LEGEND = (
     "Brackets and ± are 95% intervals; n counts repetitions; left out is the share of invalid trials. "
+    "(2 apart): two repetitions lie far from the others; then values are medians, but those of loss and CPU time. "
+    "of a, b, c: all repetitions, where some of few do. "
     f"≥: a lower bound; a trial lost at most {CARRIED_IN_FULL_LOSS_RATIO:.1%}, its load set by "
     f"{Limit.GENERATOR}, {Limit.LINK}, {Limit.OFFERED} or {Limit.UNKNOWN}, "
     "or the mean of those answers that came. "

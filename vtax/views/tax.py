@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
+from functools import partial
+from statistics import median
 
 from vtax.model import numbers
 from vtax.model.bound import Bound, bounded_sides
@@ -191,7 +192,7 @@ def scatter_of_ratio(maximum: Maximum, reference: Maximum, confidence: float) ->
 
 def _scatter_of_ratio(maximum: Maximum, reference: Maximum, confidence: float) -> Interval | None:
     if not maximum.cell.adaptive:
-        return ratio_of_maxima(maximum.by_load_mbps, reference.by_load_mbps, confidence)
+        return ratio_of_maxima(maximum.by_load_mbps, reference.by_load_mbps, confidence, STEPS.share)
     half_each = (1 + confidence) / 2
     other = reference.ladder(half_each)
     return climbed_ratio(maximum.ladder(half_each), other) if other.interval.mean else None
@@ -239,13 +240,14 @@ def _added_delay(delay: Delay | None, other: Delay | None) -> Interval | None:
     if delay is None or other is None:
         return None
     error_ns = delay.clock_error_ns + other.clock_error_ns
-    difference = paired_difference(delay.p50_by_block_ns, other.p50_by_block_ns, mean=delay.cell.mean)
+    sides = delay.p50_by_block_ns, other.p50_by_block_ns
+    if not all(sides):
+        return None
+    step = step_of_difference(*(LATENCY_P50.resolution_of(()).at(median(side.values())) for side in sides))
+    difference = paired_difference(*sides, mean=partial(delay.cell.repeated(), step=step))
     if difference is None or (error_ns and difference.low is None):
         return None
-    steps = (
-        LATENCY_P50.resolution_of(()).at(fmean(side.p50_by_block_ns.values())) for side in (delay, other)
-    )
-    return wider_by(with_systematic_error(difference, error_ns), step_of_difference(*steps))
+    return wider_by(with_systematic_error(difference, error_ns), step)
 
 
 def _place(platform: str, cell: Cell) -> tuple[str, Setting, str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, median
 
 from vtax.model.bound import Bound, Limit, main_limit
 from vtax.model.cell import Cell
@@ -21,7 +21,7 @@ from vtax.model.frames import (
 from vtax.model.levels import Setting
 from vtax.model.metrics import CARRIED_IN_FULL_LOSS_RATIO, LOSS, SINK, THROUGHPUT
 from vtax.model.recorded import Recorded
-from vtax.statistics import Interval, climb, load_cap, select_maximum
+from vtax.statistics import Centre, Interval, climb, load_cap, select_maximum
 from vtax.statistics.anytime import Ladder
 from vtax.statistics.interval import CONFIDENCE
 
@@ -66,7 +66,7 @@ class Throughput(Recorded):
 
 @dataclass(frozen=True)
 class Maximum:
-    """The largest mean throughput over the loads, which need not be the one at the largest load, nor the flood's.
+    """The largest throughput over the loads, which need not be the one at the largest load, nor the flood's.
 
     `received_mbps` is that of the maximum itself, freed of the bias and with bounds for having been picked; the
     streams' means and the loss are of the load that was picked. `by_load_mbps` holds each load's {block: value},
@@ -196,7 +196,7 @@ def _pick(
     if adaptive:
         ladder = _ladder(by_load, caps, confidence)
         return ladder.best, STEPS.of_mean(ladder.interval)
-    selected = select_maximum(by_load, confidence)
+    selected = select_maximum(by_load, confidence, STEPS.share)
     if selected is None:
         raise ValueError("a maximum needs a cell with a usable trial")
     return selected.load, STEPS.of_mean(selected.interval)
@@ -234,7 +234,8 @@ def _without_sink(cell: Cell, received_mbps: Estimate) -> Estimate | None:
     sink_percent = cell.values(SINK.column)
     if not sink_percent or received_mbps.bound is not Bound.EXACT:
         return None
-    left = 1 - fmean(sink_percent) / 100
+    middle = median if received_mbps.centre is Centre.MEDIAN else fmean
+    left = 1 - middle(sink_percent) / 100
     return received_mbps.map(lambda mbps: mbps / left).read_as(Bound.AT_MOST) if left > 0 else None
 
 

@@ -88,9 +88,9 @@ def test_it_holds_where_precision_stops_though_repetitions_are_like_the_one_befo
             values[place] = correlation * values[place - 1] + math.sqrt(1 - correlation**2) * values[place]
         for n in range(10, 101):
             found = adaptive_interval((100 + 1.5 * values[:n]).tolist())
-            assert found.low is not None and found.high is not None
-            if found.high - found.low <= 5:
+            if found.low is not None and found.high is not None and found.high - found.low <= 5:
                 break
+        assert found.low is not None and found.high is not None
         held += found.low <= 100 <= found.high
     assert held >= 0.93 * campaigns
 
@@ -144,7 +144,12 @@ def test_the_interval_of_the_maximum_holds_at_every_moment() -> None:
     for _ in range(campaigns):
         values = means * (1 + 0.01 * rng.standard_normal((25, 4)))
         ladders = [climb(dict(enumerate(values[:n].T.tolist())), {}) for n in range(4, 26)]
-        missed += any(not at.interval.low <= 100 <= at.interval.high for at in ladders)  # type: ignore[operator]
+        missed += any(
+            at.interval.low is not None
+            and at.interval.high is not None
+            and not at.interval.low <= 100 <= at.interval.high
+            for at in ladders
+        )
     assert missed <= 0.05 * campaigns
 
 

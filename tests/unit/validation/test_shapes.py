@@ -12,7 +12,7 @@ def test_what_is_shown_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(shapes, "STOPPING", 60)
     section = shapes.run(tmp_path)
     assert [check.what for check in section.checks if not check.holds] == []
-    assert sum(check.bound == "for comparison" for check in section.checks) == 2
+    assert sum("collapse" in check.what for check in section.checks) == 14
 
 
 def test_an_interval_of_no_width_holds_nothing() -> None:

@@ -103,7 +103,10 @@ def test_json_carries_every_estimate_with_interval_n_and_share(synthetic: Result
         "sentences",
     } <= set(document)
     first = document["throughput"][0]
-    assert set(first["received_mbps"]) == {"value", "low", "high", "n", "left_out", "bound"}
+    assert set(first["received_mbps"]) == {
+        *("value", "low", "high", "n", "left_out", "bound"),
+        *("centre", "apart", "points"),
+    }
     assert first["setting"] == {"frame_bytes": 64, "streams": 1, "further": {}, "frame_mix": None}
 
 

@@ -40,7 +40,7 @@ from vtax.documents.show.streams import MessageGoodput, Sharing
 class Show(Document):
     """All numbers of a result that tables and figures have."""
 
-    format_version: Literal[4] = 4
+    format_version: Literal[5] = 5
     """Version of the document's form."""
     provenance: Provenance
     """Description and progress of the campaign."""

@@ -30,8 +30,8 @@ def caveats(
     cells: Sequence[CellVerdict],
 ) -> list[Caveat]:
     """Everything that limits what the numbers say, the gravest first."""
-    means = (cell.estimate(catalogue.main) for cell in measured if catalogue.facet is not Facet.RUNS)
-    rates = [mean for mean in means if mean]
+    runs = catalogue.facet is Facet.RUNS
+    rates = [] if runs else [mean for cell in measured if (mean := cell.estimate(catalogue.main))]
     with_trials = {cell.platform for cell in measured if cell.is_usable}
     return [
         *speeds.drifted(provenance.speeds),
@@ -51,6 +51,7 @@ def caveats(
         *limits.highest_load_carried(loads.capacities),
         *limits.traced(tracing.traced),
         *([] if provenance.search else trials.few_repetitions(rates)),
+        *([] if provenance.search or runs else trials.apart(catalogue.main, measured)),
         *campaign.adaptive(provenance),
         *trials.wide(reached),
         *campaign.no_reference(provenance, with_trials),

@@ -76,7 +76,7 @@ def adaptive(provenance: Provenance) -> list[Caveat]:
         Caveat(
             f"Repetitions chosen by {'precision' if provenance.precision else 'rules'}",
             "All 95% intervals are confidence sequences: valid at any stopping time, and wider than Student's. "
-            "The interval of a maximum is corrected for selection of the load; its estimate is the highest mean.",
+            "The interval of a maximum is corrected for selection of the load; its estimate is the largest.",
         )
     ]
 

@@ -6,7 +6,10 @@ import re
 from collections.abc import Sequence
 
 from vtax.model import numbers
+from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate
+from vtax.model.metric import Metric
+from vtax.statistics import proportion_interval
 from vtax.views.caveats.caveat import Caveat, cells_text
 from vtax.views.delay import DelayPercentile
 from vtax.views.efficiency import Efficiency
@@ -100,6 +103,30 @@ def few_repetitions(rates: Sequence[Estimate]) -> list[Caveat]:
         Caveat(
             f"{cells_text(len(single))} with n=1",
             "One usable repetition gives no interval: a difference cannot be distinguished from chance.",
+        )
+    ]
+
+
+def apart(main: Metric, cells: Sequence[Cell]) -> list[Caveat]:
+    """Trials that stand apart from the others of their cell, and how many may though none does."""
+    known = [(cell, found) for cell in cells if (found := cell.estimate(main)) and found.n > 2]
+    if not known:
+        return []
+    standing = [(cell, found) for cell, found in known if found.apart]
+    least = min(found.n for _, found in known)
+    most = numbers.share(proportion_interval(0, least).high or 1.0)
+    unseen = f"Up to {most} of a cell's trials may all the same, if none of {least} does."
+    if not standing:
+        return [Caveat("No trial stands apart from the others of its cell", unseen)]
+    cell, found = max(standing, key=lambda each: each[1].apart / each[1].n)
+    of_all = proportion_interval(found.apart, found.n, 1 - 0.05 / len(known))
+    low, high = (numbers.share(end or 0.0) for end in (of_all.low, of_all.high))
+    return [
+        Caveat(
+            f"Trials stand apart from the others in {cells_text(len(standing))}",
+            f"By {main.title}; one cell in forty seems to have some by chance. At most {found.apart} of {found.n} do: "
+            f"{numbers.share(of_all.mean)} [{low}, {high}], for all {len(known)} cells together "
+            f"({cell.platform}, {cell.name}). {unseen}",
         )
     ]
 

@@ -92,5 +92,5 @@ class StageSample(Sample):
             resolution=Resolution(
                 step=max((1 / each.samples for each in self.packets.values() if each.samples), default=0.0)
             ),
-            mean=self.mean,
+            repeated=self.repeated,
         )

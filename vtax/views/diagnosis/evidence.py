@@ -17,7 +17,7 @@ from vtax.model.reading import RecordedCell, level_of, recorded_cells
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
 from vtax.results.schema import own_columns
-from vtax.statistics import MeanInterval, repeated_interval
+from vtax.statistics import RepeatedInterval, repeated_mean
 from vtax.views.diagnosis.trials import Metric, Trials, TrialTable
 from vtax.views.provenance import Provenance
 
@@ -78,9 +78,9 @@ class CellEvidence:
     adaptive: bool
 
     @property
-    def mean(self) -> MeanInterval:
-        """How intervals of its means are taken."""
-        return repeated_interval(adaptive=self.adaptive)
+    def mean(self) -> RepeatedInterval:
+        """How intervals of its means are taken, whatever stands apart: they are of losses."""
+        return repeated_mean(adaptive=self.adaptive)
 
     def by_block(self, metric: Metric) -> dict[int, float]:
         """{block: value}, ready for pairing: the mean over a block's trials, without those that have none."""

@@ -7,10 +7,10 @@ from datetime import datetime
 from math import isfinite
 
 from vtax.model.bound import Bound
-from vtax.model.estimate import mean_estimate
+from vtax.model.estimate import repeated_estimate
 from vtax.model.metric import Metric
 from vtax.results import Result
-from vtax.statistics import repeated_interval
+from vtax.statistics import repeated_mean
 from vtax.views.metrics import METRICS, MeasuredCell, metrics_of, read_measured
 from vtax.views.served import Served
 
@@ -31,12 +31,14 @@ UNITS = {
 def openmetrics(result: Result) -> Iterator[str]:
     """Lines: for each cell and metric its mean, and its 95% interval where it has one, told apart by `bound`.
 
+    It is the mean though trials stand apart, so that a series has one name.
+
     A quantile that a repetition may have lost is none of the cell.
 
     A mean that something other than the platform bounded has "at least" for "mean", and no upper end.
     The samples have the time at which the campaign ended, or began where it did not.
     """
-    mean = repeated_interval(adaptive=result.is_adaptive)
+    repeated = repeated_mean(adaptive=result.is_adaptive)
     measured = read_measured(result)
     time = _seconds(result.stored.get("finished_at") or result.stored.get("created_at"))
     for metric in metrics_of(result):
@@ -46,7 +48,9 @@ def openmetrics(result: Result) -> Iterator[str]:
         for cell in measured.values():
             if not (values := cell.values[metric.name]) or cell.lacks(metric):
                 continue
-            interval = mean_estimate(values, 0.0, cell.resolution(metric), mean).read_as(cell.bound(metric))
+            interval = repeated_estimate(values, 0.0, cell.resolution(metric), repeated).read_as(
+                cell.bound(metric)
+            )
             labels = _labels(str(result.scenario.get("name") or "unknown"), cell)
             read = "mean" if interval.bound is Bound.EXACT else str(interval.bound)
             for bound, value in ((read, interval.value), ("low", interval.low), ("high", interval.high)):

@@ -27,7 +27,7 @@ def read(catalogue: Catalogue, result: Result, provenance: Provenance) -> dict[s
                 recorded=sample.recorded,
                 invalid=sample.invalid,
                 resolution=sample.resolution,
-                mean=sample.mean,
+                repeated=sample.repeated,
                 limits=sample.limits,
             )
             for cell in cells

@@ -25,7 +25,7 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
                 recorded=each.cell.recorded,
                 invalid=each.cell.invalid,
                 resolution=STEPS,
-                mean=each.cell.mean,
+                repeated=each.cell.repeated(),
                 maximum=each,
             )
             for each in maxima(read_cells(result, catalogue.reading, catalogue.shown, provenance.names))

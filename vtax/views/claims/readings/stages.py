@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 from vtax.model import numbers
 from vtax.model.quantity import Quantity
 from vtax.results import Result
-from vtax.statistics import COUNTED
+from vtax.statistics import COUNTED, total_interval
 from vtax.views.claims.sample import Sample, StageSample
 from vtax.views.levels import held, levels
 from vtax.views.provenance import Provenance
@@ -29,6 +29,7 @@ def read(result: Result, provenance: Provenance) -> dict[str, list[Sample]]:
     for cell, (host, direction, stage), blocks in stage_blocks(result, cells):
         samples.append(
             StageSample(
+                repeated=total_interval,
                 levels=levels(
                     base,
                     cell.platform,
