@@ -38,6 +38,7 @@ from vtax.commands.testbed import testbed as testbed_commands
 from vtax.commands.testbeds import certificates
 from vtax.confinement import Process
 from vtax.inputs import InputError, value_problem
+from vtax.inputs.own_file import ChangedFileError
 from vtax.listing import RowFormat, print_checks, print_json, print_platforms, print_scenarios, write_rows
 from vtax.output import OutputError, hold_standard_streams, own_standard_output, visible_output
 
@@ -256,6 +257,9 @@ def _carry_out(arguments: list[str]) -> int:
         said, status = f"vtax: interrupted; {error}", INTERRUPTED
     except InputError as error:
         said, status = str(error), BAD_INPUT
+    except ChangedFileError as error:
+        said = f"{error}; completed trials are kept; continue with --resume RESULT"
+        status = BROKE
     except ClusterError as error:
         said = f"{error}; completed trials are kept; continue with --testbeds FILE --resume RESULT"
         status = BROKE

@@ -15,7 +15,7 @@ from vtax.campaign.environment import described
 from vtax.campaign.mode import Mode, is_done, mode_of
 from vtax.campaign.needs import require_grants
 from vtax.campaign.plan import plan_of
-from vtax.campaign.platform_set import PlatformSet, probe, resolve
+from vtax.campaign.platform_set import PlatformSet, find_files, probe, resolve
 from vtax.campaign.progress import Progress
 from vtax.campaign.resumed import Resumed, Typed
 from vtax.campaign.runner import Campaign, Outcome, unusable
@@ -72,11 +72,11 @@ def run(
     seed = seed if seed is not None else random.SystemRandom().randrange(2**31)
     with contextlib.ExitStack() as held:
         held.enter_context(machines.reach())
+        recorded = {} if resume is None else resume.file_hashes
+        find_files(platforms, scenario, cells, machines.machine("uut"), recorded)
         workload = workload_of(scenario, machines.machine("uut").cpus)
         workload.check(cells)
-        probe(platforms, cells, machines)
-        todo = platforms.usable(cells)
-        check_levels(scenario, todo, platforms)
+        todo = _probed(platforms, scenario, cells, machines, resume)
         mode = mode_of(
             scenario,
             [cell for cell in cells if cell.platform in platforms.probes],
@@ -91,8 +91,8 @@ def run(
         writer = held.enter_context(contextlib.closing(_writer(directory, manifest, resume is not None)))
         if resume is None:
             writer.keep_files(scenario.files())
-        for repaired in writer.repaired:
-            progress.note(repaired)
+        for told in (*writer.repaired, *platforms.file_notes):
+            progress.note(told)
         state = state_of(Result.open(directory)) if resume is not None else CampaignState()
         committed = state.last_trial
         progress.campaign(scenario.name, _left(scenario, chosen, state), directory)
@@ -125,6 +125,21 @@ def run(
                 writer.update(status=status, finished_at=finished_at)
     earlier = {} if resume is None else resume.reasons
     return Outcome(directory, unusable(cells, mode, state, {**earlier, **campaign.reasons}))
+
+
+def _probed(
+    platforms: PlatformSet,
+    scenario: Scenario,
+    cells: Sequence[Cell],
+    machines: Machines,
+    resume: Resumed | None,
+) -> list[Cell]:
+    """Look at the files that guests start from, and probe the platforms; returns the cells that can be measured."""
+    find_files(platforms, scenario, cells, machines.machine("uut"), resume.file_hashes if resume else {})
+    probe(platforms, cells, machines)
+    todo = platforms.usable(cells)
+    check_levels(scenario, todo, platforms)
+    return todo
 
 
 def _left(scenario: Scenario, blocks: Sequence[int], state: CampaignState) -> int | None:

@@ -1,16 +1,18 @@
 """The platforms of a campaign on this machine: resolved against presets, probed, and those set aside with a reason."""
 
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from vtax.inputs import advised, suggestion
+from vtax.inputs import InputError, advised, suggestion
+from vtax.inputs.own_file import FoundFile, short
 from vtax.keys.cell import Cell
 from vtax.keys.fields import Scalar
 from vtax.machine.emulation import MOST_GUESTS
-from vtax.platforms import PlatformConfig, PlatformUnusable, Preset, Probe, presets
+from vtax.platforms import Fact, PlatformConfig, PlatformUnusable, Preset, Probe, presets
+from vtax.results.own_files import FILES, SHA256, said_alike
 from vtax.scenario import Scenario
 from vtax.testbed.machines import Machine, Machines
 from vtax.testbed.ports import require_meeting
@@ -30,10 +32,18 @@ class PlatformSet:
     """What looking for each switch that guests' NICs meet the host at showed: facts, or why there is none."""
     refused: dict[str, PlatformUnusable] = field(default_factory=dict)
     """Cells by their keys whose frames the platform's kernel cannot forward, or whose keys cannot be had here."""
+    files: dict[str, dict[tuple[str, str], FoundFile]] = field(default_factory=dict)
+    """The files of the user's own that guests start from: by the platform, then by key and named path."""
+
+    def stated(self, cell: Cell) -> PlatformConfig:
+        """The platform's keys for a cell, as the scenario has them."""
+        return self.known[cell.platform].resolve(self._overrides(cell))
 
     def config(self, cell: Cell) -> PlatformConfig:
-        """The platform's keys for a cell."""
-        return self.known[cell.platform].resolve(self._overrides(cell))
+        """The platform's keys for a cell, with its files of the user's own as they were found."""
+        config = self.stated(cell)
+        found = self.files.get(cell.platform)
+        return config.with_files({at[0]: found[at] for at in config.own_files.items()}) if found else config
 
     def probe_of(self, cell: Cell) -> Probe:
         """What probing showed of a cell's platform with the cell's keys."""
@@ -51,7 +61,27 @@ class PlatformSet:
                     values = stated.setdefault(fact, [])
                     if value not in values:
                         values.append(value)
-        return {fact: values[0] if len(values) == 1 else values for fact, values in stated.items()}
+        facts = {fact: values[0] if len(values) == 1 else values for fact, values in stated.items()}
+        return facts | ({FILES: self._file_facts(name)} if name in self.files else {})
+
+    @property
+    def file_notes(self) -> list[str]:
+        """Which files of the user's own are one, under several names."""
+        found = {named: file.sha256 for files in self.files.values() for (_, named), file in files.items()}
+        return said_alike(found)
+
+    def _file_facts(self, name: str) -> dict[str, JsonValue]:
+        """What is known of a platform's files of the user's own, by the path that was named."""
+        versions: dict[str, Fact] = {}
+        for (platform, config), probe in self.variants.items():
+            if platform == name and isinstance(probe, Probe):
+                for key, path in config.own_files.items():
+                    versions[path] = probe.facts.get(config.file_keys()[key].states or "")
+        facts: dict[str, JsonValue] = {}
+        for (_, named), file in self.files[name].items():
+            version = versions.get(file.path)
+            facts[named] = {SHA256: file.sha256, **({"version": str(version)} if version else {})}
+        return facts
 
     def usable(self, cells: Iterable[Cell]) -> list[Cell]:
         """Those of the cells that can be measured here."""
@@ -67,11 +97,12 @@ class PlatformSet:
         keys = {key for preset in self.known.values() for key in preset.keys}
         for key, value in cell.platform_overrides.items():
             if key not in keys:
+                having = [name for name, preset in presets().items() if key in preset.keys]
                 allowed = f"their keys: {', '.join(sorted(keys))}" if keys else "they have no keys"
                 problem = f"{', '.join(self.known)}: no such key"
-                raise scenario.error(
-                    f"platform.{key}", value, advised(problem, suggestion(key, keys), allowed)
-                )
+                near = "" if having else suggestion(key, keys)
+                rest = f"platforms that have it: {', '.join(having)}" if having else allowed
+                raise scenario.error(f"platform.{key}", value, advised(problem, near, rest))
         overrides = self._overrides(cell)
         for key, problem in self.known[cell.platform].problems(overrides):
             raise scenario.error(f"platform.{key}", overrides[key], problem)
@@ -79,10 +110,10 @@ class PlatformSet:
         if (argument := preset.argument) is not None and argument.key not in overrides:
             for _, problem in preset.problems({argument.key: preset.config.get(argument.key)}):
                 raise scenario.error("platform", cell.platform, problem)
-        if (lacking := self.config(cell).lacking) is not None:
+        if (lacking := self.stated(cell).lacking) is not None:
             raise scenario.error("platform", cell.platform, lacking)
         try:
-            require_meeting(self.config(cell))
+            require_meeting(self.stated(cell))
         except PlatformUnusable as unusable:
             raise scenario.error("platform", cell.platform, str(unusable)) from None
 
@@ -137,6 +168,38 @@ def resolve(scenario: Scenario, cells: Iterable[Cell]) -> PlatformSet:
     for cell in cells:
         platforms.check(scenario, cell)
     return platforms
+
+
+def find_files(
+    platforms: PlatformSet,
+    scenario: Scenario,
+    cells: Iterable[Cell],
+    uut: Machine,
+    recorded: Mapping[str, Mapping[str, str]],
+) -> None:
+    """Look at each file of the user's own that guests on the UUT's machine start from, once.
+
+    `recorded` are the SHA-256 of a campaign that goes on, by the platform and the named path. Raises InputError for a
+    file that cannot be used, or is another one than that.
+    """
+    for cell in cells:
+        config, preset = platforms.stated(cell), platforms.known[cell.platform]
+        for key, named in config.own_files.items():
+            found = platforms.files.setdefault(cell.platform, {})
+            if (key, named) in found:
+                continue
+            try:
+                found[key, named] = file = uut.find_file(preset.kind, config, key)
+            except InputError as error:
+                raise scenario.error(f"platform.{key}", named, str(error)) from None
+            before = recorded.get(cell.platform, {}).get(named, file.sha256)
+            if before != file.sha256:
+                raise scenario.error(
+                    f"platform.{key}",
+                    named,
+                    f"the result that goes on was measured with another file at {named}: its SHA-256 was "
+                    f"{short(before)} and is {short(file.sha256)}; put the first one back, or begin a new result",
+                )
 
 
 def probe(platforms: PlatformSet, cells: Iterable[Cell], machines: Machines) -> None:

@@ -19,6 +19,7 @@ from vtax.inputs import Document, InputError
 from vtax.inputs.needs import Need
 from vtax.inputs.trust import callers, distrust
 from vtax.results import FILES, Result
+from vtax.results.own_files import file_hashes
 from vtax.scenario import Scenario
 from vtax.testbed.remote import TestbedFile, testbed_of
 
@@ -97,6 +98,11 @@ class Resumed:
     def reasons(self) -> dict[str, str]:
         """Why trials of it are invalid, by the cell."""
         return {row["cell"]: row["reason"] for row in self.result.query(_INVALID).to_pylist()}
+
+    @property
+    def file_hashes(self) -> dict[str, dict[str, str]]:
+        """The SHA-256 of the files of the user's own that its guests started from, by the platform and the path."""
+        return file_hashes(self.result.campaign.get("platforms"))
 
     @property
     def is_whole(self) -> bool:

@@ -19,6 +19,7 @@ from vtax import campaign
 from vtax.campaign import Resumed
 from vtax.inputs import InputError
 from vtax.inputs.needs import read_kinds
+from vtax.inputs.own_file import ChangedFileError
 from vtax.machine.lock import HostLock
 from vtax.output import visible_output
 from vtax.testbed.remote import SeveralMachines, read_testbed
@@ -68,6 +69,9 @@ def main(directory: Path, allow: list[str], testbed: Path | None) -> int:
             progress=Notes(),
         )
         return outcome.exit_status
+    except ChangedFileError as error:
+        print(error, file=sys.stderr)
+        return BROKE
     except InputError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT

@@ -125,7 +125,7 @@ class Comparison(Document):
     differences: list[ConditionDifference]
     """Facts in which the campaigns differ, and which `--allow` let differ."""
     notes: list[str]
-    """Differences in programs and platforms, a sentence each."""
+    """Differences in programs and platforms, and levels that are one file, a sentence each."""
     damaged: list[str]
     """Parts of the results that could not be read, a sentence each."""
     only_in_a: list[str]

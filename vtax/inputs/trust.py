@@ -34,6 +34,20 @@ def distrust(place: Path, owners: Collection[int]) -> str | None:
     return None
 
 
+def distrust_above(place: Path, owners: Collection[int]) -> str | None:
+    """Return why others than `owners` could put another thing at `place`, a path without links; None where nobody can.
+
+    A directory of root's whose sticky bit is set keeps everybody's names.
+    """
+    above = (each for each in place.parents if not _keeps_names(each))
+    return next((why for each in above if (why := distrust(each, owners)) is not None), None)
+
+
+def _keeps_names(directory: Path) -> bool:
+    about = directory.stat()
+    return about.st_uid == ROOT and bool(about.st_mode & stat.S_ISVTX)
+
+
 def _name(user: int) -> str:
     try:
         return f"{pwd.getpwuid(user).pw_name} (uid {user})"

@@ -109,7 +109,7 @@ def frame_levels(setting: Setting) -> FrameLevels:
 
 def without_streams(setting: Setting) -> str:
     """Return the label of what is held fixed while the number of streams varies."""
-    further = (f"{name} = {value}" for name, value in setting.further)
+    further = (f"{name} = {value}" for name, value in setting.shown)
     return ", ".join([frame_levels(setting).frames, *further])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -42,6 +42,13 @@ class Setting:
 
     levels: Levels
     further: Further = ()
+    labels: Further = field(default=(), compare=False)
+    """The further factors with their levels' labels, where a table shows those."""
+
+    @property
+    def shown(self) -> Further:
+        """The further factors as tables show them."""
+        return self.labels or self.further
 
     def of(self, kind: type[Own]) -> Own:
         """Return the levels, which are of that kind: for those who know they are. TypeError where they are not."""
@@ -56,7 +63,7 @@ class Setting:
     @property
     def label(self) -> str:
         """The setting in words, as a table's caption and a panel's title print it."""
-        return ", ".join([*self.levels.phrases, *(f"{name} = {value}" for name, value in self.further)])
+        return ", ".join([*self.levels.phrases, *(f"{name} = {value}" for name, value in self.shown)])
 
     @property
     def _rank(self) -> tuple[tuple[object, ...], Further]:

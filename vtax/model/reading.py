@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from vtax.model.cell import UNKNOWN_CONTEXT, Cell, Column, Part, Parts, Reading
+from vtax.model.level_labels import level_labels
 from vtax.model.levels import Dimension, Level, Levels, Setting
 from vtax.model.metric import VICTIM, Metric, Relation
 from vtax.model.recorded import Recorded
@@ -116,12 +117,15 @@ def recorded_cells(
         " count(*) FILTER (verdict = 'invalid') AS invalid, count(*) FILTER (verdict = 'suspect') AS suspect"
         f" FROM {of} GROUP BY cell ORDER BY min(trial_id)"
     )
+    labels = {name: level_labels(str(row[name]) for row in rows) for name in further}
     return [
         RecordedCell(
             key=text(row["cell"]),
             platform=text(row["platform"]),
             setting=Setting(
-                levels(*(row.get(name) for name in names)), tuple((name, str(row[name])) for name in further)
+                levels(*(row.get(name) for name in names)),
+                tuple((name, str(row[name])) for name in further),
+                tuple((name, labels[name][str(row[name])]) for name in further),
             ),
             recorded=whole(row["recorded"]),
             invalid=whole(row["invalid"]),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from msgspec.structs import replace
+from msgspec import structs
 from pydantic import JsonValue
 
 from vtax.model.levels import Levels, Setting
@@ -72,7 +73,7 @@ def stream_levels(setting: Setting) -> StreamLevels:
 
 def without_message(setting: Setting) -> Setting:
     """Return what is held fixed while lengths of messages are compared."""
-    return Setting(replace(stream_levels(setting), message_bytes=None), setting.further)
+    return replace(setting, levels=structs.replace(stream_levels(setting), message_bytes=None))
 
 
 def link_goodput_mbps(setting: Setting, testbed: Mapping[str, JsonValue]) -> float | None:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from vtax.inputs.trust import ROOT, callers, distrust
+from vtax.inputs.trust import ROOT, callers, distrust, distrust_above
 from vtax.platforms.contract import PlatformUnusable
 
 HELD = ".held"
@@ -186,15 +186,7 @@ def _problem(directory: Path) -> str | None:
         return None
     if (problem := distrust(directory, {ROOT, os.getuid()})) is not None:
         return problem
-    above = (each for each in directory.parents if not _keeps_names(each))
-    trusted = {ROOT, os.getuid(), *callers()}
-    return next((why for each in above if (why := distrust(each, trusted)) is not None), None)
-
-
-def _keeps_names(directory: Path) -> bool:
-    """Whether it is root's, and its sticky bit lets nobody rename what is another's."""
-    about = directory.stat()
-    return about.st_uid == ROOT and bool(about.st_mode & stat.S_ISVTX)
+    return distrust_above(directory, {ROOT, os.getuid(), *callers()})
 
 
 def _is(path: Path, descriptor: int) -> bool:

@@ -1,6 +1,5 @@
 """Containers of an OCI runtime: the host's kernel behind a second pair of interfaces, in namespaces of their own."""
 
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -9,13 +8,13 @@ from msgspec import Meta
 from pydantic import AfterValidator, Field, JsonValue
 
 from vtax.inputs.needs import Need
-from vtax.machine.fix import install
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import Name, Owned, outside, run_removal
 from vtax.machine.user_namespace import Namespaces
 from vtax.platforms.confinement import ConfinedConfig, check_user_namespaces
 from vtax.platforms.contract import OWN_STACKS, GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.oci import PLACE, at_place, check_limits, find_runtime, runtime_command, write_bundle
+from vtax.platforms.program import OwnProgramConfig, told_version
 from vtax.platforms.raw import require_agent, require_protocols, require_root
 from vtax.platforms.runtime import Container, ContainerGuest, start_container
 from vtax.stages.hooks import NicKind
@@ -31,7 +30,7 @@ def _without_own_network(runtime: str) -> str:
     return runtime
 
 
-class Config(ConfinedConfig):
+class Config(OwnProgramConfig, ConfinedConfig):
     """Keys of containers."""
 
     runtime: Annotated[str, AfterValidator(_without_own_network)] = Field(
@@ -42,6 +41,7 @@ class Config(ConfinedConfig):
     @classmethod
     def needs(cls, keys: Mapping[str, JsonValue]) -> Iterator[Need]:
         """Another command than those of the runtimes that are known."""
+        yield from super().needs(keys)
         if (runtime := keys.get("runtime", KNOWN_RUNTIMES[0])) not in KNOWN_RUNTIMES:
             yield Need("programs", f"{runtime}, started as root as an OCI runtime", ("runtime",))
 
@@ -96,7 +96,11 @@ class Kind:
 
     def known(self, config: Config) -> Probe:
         """What the runtime says."""
-        return Probe("none", {"version": told_version(find_runtime(config.runtime), config.runtime)})
+        own = None if config.binary is None else config.runtime
+        told = told_version(config.binary or find_runtime(config.runtime), config.runtime, own=own)
+        if own and (name := told.split()[0]) in {*KNOWN_RUNTIMES, *OWN_STACKS} - {own}:
+            raise PlatformUnusable(f"{config.binary} is {name}, not {own}", f"needs a platform of {name}")
+        return Probe("none", {"version": told})
 
     def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Ask the runtime for its version."""
@@ -113,7 +117,7 @@ class Kind:
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
         self.check(config)
         root = plan.scratch / "containers"
-        runtime = runtime_command(config.runtime, root)
+        runtime = runtime_command(config.runtime, root, config.binary)
 
         def describe(namespace: Namespace, owner: Namespaces | None) -> Container:
             bundle = plan.scratch / plan.name
@@ -133,22 +137,3 @@ class Kind:
             )
 
         return start_container(plan, describe, confined=config.confined)
-
-
-def told_version(command: str, package: str, before: Sequence[str] = ()) -> str:
-    """The first line that `command --version` prints; raises PlatformUnusable when it prints none.
-
-    `before` is what precedes the command to start it.
-    """
-    fix = install(package)
-    try:
-        done = subprocess.run(
-            [*before, command, "--version"], check=False, capture_output=True, text=True, timeout=10
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise PlatformUnusable(f"{command} --version: {error}", fix) from error
-    lines = done.stdout.strip().splitlines()
-    if done.returncode != 0 or not lines:
-        said = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
-        raise PlatformUnusable(f"{command} --version exited {done.returncode}: {said}", fix)
-    return lines[0].strip()

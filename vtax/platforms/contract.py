@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, Self, TypeVar, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, PrivateAttr
 
 from vtax import agent_api
 from vtax.agent_api import Qdisc
 from vtax.inputs.needs import Need
+from vtax.inputs.own_file import FoundFile, OwnFile
 from vtax.machine.agent import Agent
 from vtax.machine.namespace import Namespace
 from vtax.machine.ownership import OwnershipRecord
@@ -31,6 +32,38 @@ class PlatformConfig(BaseModel):
     """Keys `platform.*` of a kind, with their bounds. Every field is a possible factor."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    _sha256: Mapping[str, str] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def file_keys(cls) -> dict[str, OwnFile]:
+        """The keys that may name a file of the user's own."""
+        marked = {
+            key: [about for about in field.metadata if isinstance(about, OwnFile)]
+            for key, field in cls.model_fields.items()
+        }
+        return {key: about[0] for key, about in marked.items() if about}
+
+    @property
+    def own_files(self) -> dict[str, str]:
+        """The files of the user's own that guests start from: the path by the key."""
+        named = {key: about.named(getattr(self, key)) for key, about in self.file_keys().items()}
+        return {key: path for key, path in named.items() if path is not None}
+
+    @property
+    def shared_files(self) -> frozenset[str]:
+        """The keys of those files that another user than root starts or reads."""
+        return frozenset()
+
+    def with_files(self, found: Mapping[str, FoundFile]) -> Self:
+        """The same keys with the files as they were found, by the key: guests start from these and no others."""
+        copy = self.model_copy(update={key: file.path for key, file in found.items()})
+        copy._sha256 = {file.path: file.sha256 for file in found.values()}
+        return copy
+
+    @property
+    def sha256(self) -> Mapping[str, str]:
+        """What `with_files` has found: the SHA-256 by the path."""
+        return self._sha256
 
     def with_memory(self, least_bytes: int) -> Self:
         """The same keys for a guest that needs so much memory, where guests have memory of their own."""
@@ -42,7 +75,9 @@ class PlatformConfig(BaseModel):
     @classmethod
     def needs(cls, keys: Mapping[str, JsonValue]) -> Iterator[Need]:
         """What guests with these keys need beyond plain traffic, which the user grants. Nobody has checked them."""
-        yield from ()
+        for key, about in cls.file_keys().items():
+            if (path := about.named(keys.get(key))) is not None:
+                yield Need("programs", f"{path}, {about.use}", (key,))
 
     @property
     def egress(self) -> Qdisc | None:

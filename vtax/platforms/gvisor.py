@@ -20,12 +20,12 @@ from vtax.machine.namespace import Namespace, unmount
 from vtax.machine.ownership import Name, Owned, outside, run_removal
 from vtax.machine.processes import children, descendants
 from vtax.machine.user_namespace import Namespaces
-from vtax.platforms.container import told_version
 from vtax.platforms.contract import OWN_STACKS, GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.oci import write_bundle
 from vtax.platforms.package import check_tools
+from vtax.platforms.program import OwnProgramConfig, told_version
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.runtime import Container, ContainerGuest, start_container
 from vtax.stages.hooks import NicKind
@@ -41,7 +41,7 @@ EMPTY_NAMESPACE = "null-netns"
 """What runsc mounts in its directory, and leaves there."""
 
 
-class Config(GuestConfig):
+class Config(OwnProgramConfig, GuestConfig):
     """Keys of gVisor's guests."""
 
 
@@ -110,7 +110,12 @@ class Kind:
 
     def known(self, config: Config) -> Probe:
         """What the runtime says."""
-        return Probe("none", {"version": told_version(find_runsc(), RUNTIME)})
+        if config.binary is None:
+            return Probe("none", {"version": told_version(find_runsc(), RUNTIME)})
+        told = told_version(config.binary, RUNTIME, own=RUNTIME)
+        if not told.startswith(RUNTIME):
+            raise PlatformUnusable(f"{config.binary} is no {RUNTIME}: it says {told}", f"needs a {RUNTIME}")
+        return Probe("none", {"version": told})
 
     def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Ask the runtime for its version."""
@@ -127,7 +132,8 @@ class Kind:
 
     def start(self, plan: GuestPlan) -> ContainerGuest:
         """Set up a namespace with one veth pair a NIC, and run the agent in a sandbox that takes it over."""
-        runsc = find_runsc()
+        assert isinstance(plan.config, Config)  # noqa: S101 - resolved by this kind's own model
+        runsc = plan.config.binary or find_runsc()
         root = plan.scratch / f"{plan.name}.sandbox"
 
         def describe(namespace: Namespace, _owner: Namespaces | None) -> Container:

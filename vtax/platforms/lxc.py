@@ -22,17 +22,18 @@ from vtax.platforms.confinement import (
     check_user_namespaces,
     system_calls,
 )
-from vtax.platforms.container import told_version
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.launch import DIES_WITH_US
 from vtax.platforms.oci import NEW_TMP, PLACE, capabilities
 from vtax.platforms.package import check_tools
+from vtax.platforms.program import OwnProgramConfig, told_version
 from vtax.platforms.raw import require_agent, require_protocols, require_root
 from vtax.platforms.runtime import Container, ContainerGuest, start_container
 from vtax.platforms.userland import Userland, fetch_userland
 from vtax.stages.hooks import NicKind
 
-TOOLS = {"lxc-start": "lxc", "setpriv": "util-linux", "unshare": "util-linux", "mount": "mount"}
+STARTER = "lxc-start"
+TOOLS = {STARTER: "lxc", "setpriv": "util-linux", "unshare": "util-linux", "mount": "mount"}
 """Commands, and the packages that have them."""
 
 LOCKS = Path("/run/lxc/lock")
@@ -50,7 +51,7 @@ LAY_OUT = 'while [ "$1" != -- ]; do mount --bind -o "$3" "$1" "$2" && shift 3 ||
 """In a mount namespace of its own: a mount for every three words, then the command."""
 
 
-class Config(ConfinedConfig):
+class Config(OwnProgramConfig, ConfinedConfig):
     """Keys of LXC containers."""
 
     memory_bytes: int | None = Field(None, ge=16 << 20, description="cgroup memory limit")
@@ -117,7 +118,8 @@ class Kind:
 
     def known(self, config: Config) -> Probe:
         """What LXC says."""
-        return Probe("none", {"version": told_version("lxc-start", "lxc")})
+        own = None if config.binary is None else STARTER
+        return Probe("none", {"version": told_version(config.binary or STARTER, "lxc", own=own)})
 
     def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Ask LXC for its version, and unpack programs."""
@@ -139,12 +141,12 @@ class Kind:
             userland = fetch_userland(plan.packages)
             write_container(directory, namespace, plan.own_cpus, config.memory_bytes, userland, owner)
             return Container(
-                "lxc-start",
+                STARTER,
                 # In the foreground it is the container's monitor and leaves its pipes to the agent; both die with us.
                 run=[
                     *DIES_WITH_US,
                     *laid_out(directory, userland),
-                    *("lxc-start", "--foreground", f"--name={namespace.name}"),
+                    *(config.binary or STARTER, "--foreground", f"--name={namespace.name}"),
                     *(f"--lxcpath={PLACE}", f"--rcfile={PLACE}/config"),
                 ],
                 owned=LxcContainer(namespace.name),

@@ -58,12 +58,12 @@ def find_runtime(name: str) -> str:
     return path
 
 
-def runtime_command(name: str, root: Path) -> list[str]:
-    """How a runtime that keeps its state under `root` is called; arguments follow.
+def runtime_command(name: str, root: Path, binary: str | None = None) -> list[str]:
+    """How a runtime that keeps its state under `root` is called, that of a path or the installed one; arguments follow.
 
     Every call has to go this way: what was made without cgroup2 in view is also removed without it.
     """
-    command = [find_runtime(name), "--root", str(root)]
+    command = [binary or find_runtime(name), "--root", str(root)]
     mixture = _refused_mixture(name)
     return mixture.hide(command) if mixture else command
 

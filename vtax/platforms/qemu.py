@@ -17,7 +17,14 @@ from vtax.platforms.accelerator import find_accelerator, has_device, remembered_
 from vtax.platforms.cache import cache_directory
 from vtax.platforms.console import last_words, tail
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
-from vtax.platforms.emulator import INSTALLED, Emulator, check_emulator, find_emulator, known_emulator
+from vtax.platforms.emulator import (
+    INSTALLED,
+    Emulator,
+    check_emulator,
+    find_emulator,
+    known_emulator,
+    own_emulator,
+)
 from vtax.platforms.emulator import PACKAGES as EMULATORS
 from vtax.platforms.image import build_image
 from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel, known_kernel
@@ -82,7 +89,8 @@ class Kind:
         require_agent()
         config.check_combination()
         config.check_scheduling()
-        check_emulator(config.version)
+        if config.binary is None:
+            check_emulator(config.version)
         check_tools({"setpriv": "util-linux", "taskset": "util-linux"})
         self._check_kvm(config)
         BACKENDS[config.backend]()
@@ -94,8 +102,8 @@ class Kind:
             return
         if not has_device():
             raise PlatformUnusable("no /dev/kvm to read and write", NEEDS_KVM)
-        versions = known_emulator(config.version), known_kernel(config.kernel)
-        if known_accelerator(*versions, config.machine) == "emulated":
+        emulator = own.identity if (own := _own_emulator(config)) else known_emulator(config.version)
+        if known_accelerator(emulator, known_kernel(config.kernel), config.machine) == "emulated":
             raise PlatformUnusable("KVM did not boot a guest here", NEEDS_KVM)
 
     def known(self, config: Config) -> Probe:
@@ -113,14 +121,16 @@ class Kind:
         self.check(config)
         kernel = fetch_kernel(config.kernel)
         image = build_image(kernel, config.modules)
-        emulator = find_emulator(config.version)
-        if config.confined and config.version != INSTALLED:
+        emulator = _emulator(config)
+        if config.confined and config.binary is None and config.version != INSTALLED:
             require_open(cache_directory() / EMULATORS.name, "users other than root")
         accelerator: str = config.accelerator
         if accelerator != "emulated":
             accelerator = tried_accelerator(emulator, kernel, image, config.machine)
             self._check_kvm(config)
         facts = {"version": emulator.version, "guest_kernel": kernel.version, **config.facts}
+        if config.binary is not None:
+            facts["firmware"] = emulator.firmware
         if config.backend == "vhost-user":
             facts["dpdk"] = dpdk_version()
         return Probe(accelerator, facts | fetch_userland(packages).facts)
@@ -136,7 +146,7 @@ class Kind:
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
         probe = self.prepare(config, plan.packages)
         userland = fetch_userland(plan.packages)
-        kernel, emulator = fetch_kernel(config.kernel), find_emulator(config.version)
+        kernel, emulator = fetch_kernel(config.kernel), _emulator(config)
         modules = (*config.modules, *plan.protocols)
         console, errors = plan.scratch / f"{plan.name}.console", plan.scratch / f"{plan.name}.log"
         image = build_image(kernel, modules, userland)
@@ -165,6 +175,16 @@ class Kind:
         return guest
 
 
+def _emulator(config: Config) -> Emulator:
+    """The emulator that keys ask for."""
+    return _own_emulator(config) or find_emulator(config.version)
+
+
+def _own_emulator(config: Config) -> Emulator | None:
+    """The user's own emulator; None where keys name none."""
+    return None if config.binary is None else own_emulator(config.binary)
+
+
 def emulator_threads(pid: int) -> dict[int, tuple[int, str]]:
     """Threads of an emulator: vCPUs by their name ("CPU 0/TCG", "CPU 0/KVM"), the rest as `emulator`."""
     return {
@@ -176,7 +196,7 @@ def emulator_threads(pid: int) -> dict[int, tuple[int, str]]:
 def tried_accelerator(emulator: Emulator, kernel: Kernel, image: Path, machine: str = "q35") -> str:
     """`kvm` where a guest boots under it, else `emulated`; tried once for each emulator, kernel and machine."""
     return find_accelerator(
-        _boot_key(emulator.version, kernel.version, machine),
+        _boot_key(emulator.identity, kernel.version, machine),
         lambda limit_s: _boots_under_kvm(emulator, kernel, image, machine, limit_s),
     )
 

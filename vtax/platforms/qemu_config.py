@@ -7,6 +7,7 @@ from pydantic import Field
 
 from vtax.platforms.confinement import ConfinedConfig
 from vtax.platforms.contract import Fact, PlatformUnusable
+from vtax.platforms.program import OwnProgramConfig
 from vtax.stages.hooks import NicKind
 
 VIRTIO = "virtio-net-pci"
@@ -16,7 +17,7 @@ LEAST_RING: Final = 256
 """What QEMU gives a virtio ring by itself, and the most that its own back ends take to send from."""
 
 
-class Config(ConfinedConfig):
+class Config(OwnProgramConfig, ConfinedConfig):
     """Keys of QEMU guests."""
 
     nic_model: Literal["virtio-net-pci", "vmxnet3", "e1000", "e1000e", "rtl8139"] = Field(
@@ -46,6 +47,11 @@ class Config(ConfinedConfig):
     accelerator: Literal["auto", "kvm", "emulated"] = Field(
         "auto", description="auto boots a guest under KVM to find out"
     )
+
+    @property
+    def shared_files(self) -> frozenset[str]:
+        """A confined emulator is started by a user of its own."""
+        return frozenset({"binary"} if self.confined else ())
 
     @property
     def pinned_vcpus(self) -> int:
@@ -109,7 +115,7 @@ class Config(ConfinedConfig):
                 f"QEMU makes {LEAST_RING} of tx_queue_size={self.tx_queue_size} where backend={self.backend}",
                 f"tx_queue_size={LEAST_RING}, or backend=vhost-user",
             )
-        if self.backend == "vhost-user" and self.version == "installed":
+        if self.backend == "vhost-user" and self.version == "installed" and self.binary is None:
             yield "the installed QEMU's vhost-user fails beneath testpmd", "version=backports"
         if self.backend == "vhost-user" and self.offloads != "none":
             yield "testpmd passes frames on as they are and completes none", "offloads=none with vhost-user"

@@ -10,12 +10,14 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from vtax.inputs import InputError
+from vtax.inputs.own_file import short
 from vtax.results.blocks import Block, block_numbers, read_block
 from vtax.results.bounds import FILE_BYTES
 from vtax.results.files import FILES, is_written, read_file
 from vtax.results.journal import DamagedJournalError, Entry, by_block, read_journal
 from vtax.results.manifest import read_manifest
 from vtax.results.mending import mend
+from vtax.results.own_files import all_hashes
 from vtax.results.schema import schemas
 from vtax.results.stored import ON_ONE_TESTBED, mapping, mappings
 
@@ -103,6 +105,20 @@ class Delivered:
                 raise InputError(
                     f"{self.directory}: its host is another one than testbed {self.testbed} had before, or has another "
                     "kernel or other mitigations; what differs needs a name of its own, as in NAME=DIRECTORY"
+                )
+
+    @property
+    def file_hashes(self) -> dict[str, str]:
+        """The SHA-256 of the files of the user's own that guests started from, by the path."""
+        return all_hashes(self.campaign.get("platforms"))
+
+    def check_files(self, known: Mapping[str, str]) -> None:
+        """Raise InputError where a file of the user's own is another one than where blocks were measured before."""
+        for named, sha256 in self.file_hashes.items():
+            if known.get(named, sha256) != sha256:
+                raise InputError(
+                    f"{self.directory}: its guests started from another {named} than those before: SHA-256 "
+                    f"{short(sha256)}, not {short(known[named])}; measure its blocks again with the same file"
                 )
 
     def is_cut(self, number: int) -> bool:

@@ -21,6 +21,7 @@ from vtax.results.captures import capture_path, read_capture
 from vtax.results.delivered import MOST_TRIALS, Delivered, host_name
 from vtax.results.files import disk_errors, make_directory, remove_file, replace_file
 from vtax.results.journal import Entry
+from vtax.results.own_files import all_hashes
 from vtax.results.parts import trial_parts
 from vtax.results.schema import BLOCK_TABLES, TRIAL_TABLES
 from vtax.results.stored import listed, mapping, mappings
@@ -101,6 +102,8 @@ class MergedWriter(ResultWriter):
         testbed, told = delivered.testbed, delivered.campaign
         known = mappings(self.campaign["hosts"])
         delivered.check_hosts(known)
+        for other in mappings(self.campaign["testbeds"]).values():
+            delivered.check_files(all_hashes(other.get("platforms")))
         platforms = mapping(told.get("platforms"))
         facts = {**mapping(told.get(TESTBED)), "name": testbed, "platforms": platforms}
         testbeds = dict(sorted({**mappings(self.campaign["testbeds"]), testbed: facts}.items()))
@@ -121,14 +124,17 @@ def merge(parts: list[Delivered], directory: Path) -> list[str]:
     """Make one result in `directory` of results that hold blocks of one campaign; returns what a user should know.
 
     Of a block that several hold the first whole one is taken, in the order given; one that is whole nowhere is taken
-    from the first. Raises InputError where they are of different campaigns, or a host of one name is two.
+    from the first. Raises InputError where they are of different campaigns, or a host or file of one name is two.
     """
     first = parts[0]
     hosts: dict[str, dict[str, JsonValue]] = {}
+    files: dict[str, str] = {}
     for part in parts:
         part.check_same(first.campaign)
         part.check_hosts(hosts)
+        part.check_files(files)
         hosts |= part.hosts
+        files |= part.file_hashes
     notes, chosen = [], {}
     repetitions = mapping(first.campaign.get("scenario")).get("repetitions")
     blocks = range(min(repetitions, BLOCKS) if isinstance(repetitions, int) else 0)

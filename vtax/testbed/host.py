@@ -16,6 +16,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 from vtax import agent_api
 from vtax.agent_api import AgentApi
 from vtax.inputs import one_line
+from vtax.inputs.own_file import check_unchanged
 from vtax.machine.agent import HELLO_TIMEOUT_S, Agent, AgentBreach, AgentError, AgentGone, start_agent
 from vtax.machine.borrowed_nic import BorrowedNic, borrow, problem_of
 from vtax.machine.bridge_netfilter import BridgeNetfilter, read_bridge_netfilter
@@ -209,12 +210,15 @@ class Host:
         cpus: list[int] | None = None,
         packages: Sequence[str] | None = None,
         interfaces: Sequence[agent_api.GuestNic] = (),
+        files: Mapping[str, str] | None = None,
     ) -> Started:
         """Start a guest of a platform's kind on these NICs that speaks `protocols`; `keys` as keys_of returns them.
 
         It runs on `cpus`, or the guests', and will be configured with `interfaces`. Programs of `packages` are to be
-        started in it, where that is not None. Raises AgentGone with the guest's last words, PlatformUnusable, OSError.
+        started in it, where that is not None. `files` are those of the user's own that it starts from: the SHA-256 by
+        the path. Raises AgentGone with the guest's last words, PlatformUnusable, OSError, and ChangedFileError.
         """
+        check_unchanged(files or {})
         chosen = config_of(kind, keys)
         plan = GuestPlan(
             name=name,

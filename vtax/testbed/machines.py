@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from pydantic import JsonValue
 
 from vtax.inputs.needs import Need
+from vtax.inputs.own_file import FoundFile, find_file
 from vtax.machine.emulation import is_emulated
 from vtax.machine.environment import HostEnvironment, environment_columns, host_environment
 from vtax.machine.ownership import OwnershipRecord
@@ -81,6 +82,9 @@ class Machine(Protocol):
     def environment_columns(self) -> dict[str, str | None]:
         """The same as columns of a result."""
 
+    def find_file(self, kind: str, config: PlatformConfig, key: str) -> FoundFile:
+        """Look at the file of the user's own that a key of a platform names; raises InputError."""
+
     def prepare(self, kind: str, config: PlatformConfig, packages: Sequence[str] | None) -> Probe:
         """Make a platform ready there; raises PlatformUnusable and what preparing raises."""
 
@@ -149,6 +153,12 @@ class ThisMachine:
     def environment_columns(self) -> dict[str, str | None]:
         """See Machine."""
         return environment_columns()
+
+    def find_file(self, kind: str, config: PlatformConfig, key: str) -> FoundFile:
+        """See Machine."""
+        return find_file(
+            config.own_files[key], config.file_keys()[key], open_to_all=key in config.shared_files
+        )
 
     def prepare(self, kind: str, config: PlatformConfig, packages: Sequence[str] | None) -> Probe:
         """See Machine. On an emulated machine everything is emulated."""

@@ -141,6 +141,7 @@ class Path:
                 guest.cpus,
                 self.packages,
                 guest.interfaces,
+                self._config.sha256,
             )
             hellos.append(started.hello_s)
             guest.api.guest_configure(guest.configuration(started.modules), timeout_s=30.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -9,6 +10,7 @@ from msgspec import Struct
 from vtax.model.bound import Bound
 from vtax.model.estimate import Estimate, repeated_estimate
 from vtax.model.frames import FrameLevels
+from vtax.model.level_labels import level_labels
 from vtax.model.levels import Setting
 from vtax.model.reading import any_levels, any_values, further_factors
 from vtax.results import Result
@@ -84,19 +86,22 @@ def read_searches(result: Result, platforms: tuple[str, ...]) -> list[Found]:
     further = further_factors(result)
     levels = any_values(("platform", "frame_bytes", "streams", "frame_mix"))
     query = _SEARCHES.format(levels=levels, further=any_levels(further))
-    found = [_found(row, further) for row in result.read(query, _Searched)]
+    rows = result.read(query, _Searched)
+    labels = [level_labels(map(str, levels)) for levels in zip(*(row.further for row in rows), strict=True)]
+    found = [_found(row, further, labels) for row in rows]
     rank = {name: position for position, name in enumerate(platforms)}
     return sorted(found, key=lambda row: (rank.get(row.platform, len(rank)), row.setting, row.loss_ratio))
 
 
-def _found(row: _Searched, further: tuple[str, ...]) -> Found:
+def _found(row: _Searched, further: tuple[str, ...], labels: Sequence[Mapping[str, str]]) -> Found:
     known = [value for value in row.conditional_mbps if value is not None]
     bounded_by = ", ".join(sorted(row.bounded_by or ())) or None
     bound = Bound.AT_LEAST if bounded_by else Bound.EXACT
     levels = tuple((name, str(level)) for name, level in zip(further, row.further, strict=True))
+    shown = tuple((name, of[level]) for (name, level), of in zip(levels, labels, strict=True))
     return Found(
         platform=row.platform,
-        setting=Setting(FrameLevels(row.frame_bytes, row.streams, row.frame_mix), levels),
+        setting=Setting(FrameLevels(row.frame_bytes, row.streams, row.frame_mix), levels, shown),
         goal=row.goal,
         loss_ratio=row.loss_ratio,
         lower_mbps=None if row.no_lower else row.lower_mbps,

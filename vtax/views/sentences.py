@@ -194,7 +194,7 @@ def _median_delay(own: LoadFacet) -> list[Clause]:
 def _frames(setting: Setting) -> str:
     levels = frame_levels(setting)
     streams = f" in {levels.streams} streams" if levels.streams > 1 else ""
-    further = "".join(f" at {name} = {value}" for name, value in setting.further)
+    further = "".join(f" at {name} = {value}" for name, value in setting.shown)
     return f"{levels.frames}{streams}{further}"
 
 

@@ -290,3 +290,25 @@ def test_a_full_disk_does_not_send_a_merge_to_a_campaign(
     assert said == (
         f"{out / 'campaign.json'}: No space left on device; make room, remove {out} and merge again\n"
     )
+
+
+def with_binary(sha256: str) -> dict[str, Any]:
+    return {"platforms": {"container": {"facts": {"files": {"/opt/runc": {"sha256": sha256}}}}}}
+
+
+def test_guests_of_all_blocks_start_from_the_same_file(tmp_path: Path) -> None:
+    parts = [
+        Delivered.open(part(tmp_path / name, {block: 90.0}, **with_binary(sha256)), name)
+        for name, block, sha256 in (("a", 0, "11" * 32), ("b", 1, "11" * 32), ("c", 2, "22" * 32))
+    ]
+    merge(parts[:2], tmp_path / "two")
+    with pytest.raises(
+        InputError, match=r"c: its guests started from another /opt/runc .* 222222222222.*, not 1111"
+    ):
+        merge(parts, tmp_path / "three")
+    assert not (tmp_path / "three").exists()
+    with (
+        MergedWriter.resume(tmp_path / "two") as writer,
+        pytest.raises(InputError, match="another /opt/runc"),
+    ):
+        writer.adopt(parts[2], 2)

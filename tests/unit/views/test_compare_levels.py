@@ -196,3 +196,38 @@ def test_pairs_find_what_sets_do_not() -> None:
     found, missed = paired.detectable_below(0.0, 0.025), apart.detectable_below(0.0, 0.025)
     assert found is not None and -0.02 < found < 0
     assert missed is None or missed < -0.3
+
+
+def test_levels_that_are_one_file_are_said_to_be(tmp_path: Path, capsys: Captured) -> None:
+    """Cells go by the paths' labels, and levels by the paths themselves."""
+    paths = ("/builds/main/runc", "/builds/patch/runc")
+    trials = [
+        Made(
+            "container", block, received_mbps=90.0 + block, further=(("platform.binary", path), ("mtu", mtu))
+        )
+        for path in paths
+        for mtu in ("1500", "9000")
+        for block in range(3)
+    ]
+    files = {path: {"sha256": "11" * 32} for path in paths}
+    result = make(
+        tmp_path / "r",
+        trials,
+        platforms={"container": {"title": "c", "kind": "container", "facts": {"files": files}}},
+    )
+    found = compared(result, "platform.binary")
+    assert found.b == f"{tmp_path / 'r'}: platform.binary={paths[1]}"
+    said = (
+        "/builds/main/runc and /builds/patch/runc are one file by SHA-256: between them nothing differs (A/A)"
+    )
+    assert found.alike == [said]
+    assert main(["compare", str(tmp_path / "r"), "--by", "platform.binary"]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert {change.cell for change in compared(result, "mtu").changes} == {
+        "platform.binary=main/runc",
+        "platform.binary=patch/runc",
+    }
+    assert main(["show", str(tmp_path / "r")]) == 0
+    shown = capsys.readouterr().out
+    assert "platform.binary = main/runc" in shown
+    assert "Same file" in shown

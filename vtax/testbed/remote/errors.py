@@ -7,6 +7,7 @@ from msgspec import Raw, Struct
 from pyroute2.netlink.exceptions import NetlinkError
 
 from vtax.inputs import InputError
+from vtax.inputs.own_file import ChangedFileError
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.failure import in_words
 from vtax.platforms import PlatformUnusable
@@ -16,6 +17,7 @@ ERRORS: dict[str, type[Exception]] = {
     for kind in (
         AgentError,
         AgentGone,
+        ChangedFileError,
         InputError,
         LookupError,
         NetlinkError,

@@ -16,6 +16,7 @@ import vtax
 from vtax.agent_api import AgentApi
 from vtax.agent_message import CALL_TIMEOUT_S, Answer, Message, Pending
 from vtax.inputs import InputError, one_line
+from vtax.inputs.own_file import FoundFile
 from vtax.machine.agent import Agent, AgentBreach, AgentError, AgentGone, checked, read_answer
 from vtax.machine.clock import clock_identity
 from vtax.machine.emulation import SLOWNESS
@@ -147,6 +148,10 @@ class RemoteMachine:
         with contextlib.suppress(AgentGone):
             self._columns = asking(self, MachineActs.environment_columns)()
         return self._columns
+
+    def find_file(self, kind: str, config: PlatformConfig, key: str) -> FoundFile:
+        """See Machine."""
+        return asking(self, MachineActs.find_file)(kind, keys_of(config), key)
 
     def prepare(self, kind: str, config: PlatformConfig, packages: Sequence[str] | None) -> Probe:
         """See Machine."""

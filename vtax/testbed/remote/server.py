@@ -19,6 +19,7 @@ from msgspec import Raw, Struct, field
 import vtax
 from vtax.agent_api import PROTOCOL
 from vtax.inputs import InputError
+from vtax.inputs.own_file import FoundFile
 from vtax.machine.agent import PendingReply
 from vtax.machine.chrony import time_error_ns
 from vtax.machine.clock import clock_identity, clock_offset_ns
@@ -216,6 +217,10 @@ class MachineActs:
     def environment_columns(self) -> dict[str, str | None]:
         """See Machine."""
         return self._here.environment_columns()
+
+    def find_file(self, kind: str, keys: Raw, key: str) -> FoundFile:
+        """See Machine."""
+        return self._here.find_file(kind, config_of(kind, keys), key)
 
     def prepare(self, kind: str, keys: Raw, packages: Sequence[str] | None) -> Probe:
         """See Machine."""

@@ -40,6 +40,7 @@ def caveats(
         *campaign.skipped(provenance),
         *trials.unusable(verdicts, cells),
         *campaign.emulated(provenance),
+        *campaign.same_files(provenance),
         *campaign.shared_core(provenance),
         *speeds.shared(provenance.speeds),
         *trials.guest_deaths(verdicts),

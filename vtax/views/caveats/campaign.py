@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vtax.model.platform import EMULATED_LABEL, RAW
 from vtax.results import text
+from vtax.results.own_files import hashes, said_alike
 from vtax.views.caveats.caveat import Caveat
 from vtax.views.provenance import Provenance
 
@@ -45,6 +46,12 @@ def emulated(provenance: Provenance) -> list[Caveat]:
     """Platforms whose CPU is emulated."""
     names = [platform.name for platform in provenance.platforms if platform.emulated]
     return [Caveat(", ".join(names), f"{EMULATED_LABEL}.")] if names else []
+
+
+def same_files(provenance: Provenance) -> list[Caveat]:
+    """Files of the user's own that are one under several names."""
+    told = (said_alike(hashes(platform.facts.get("facts"))) for platform in provenance.platforms)
+    return [Caveat("Same file", f"{said}.") for each in dict.fromkeys(map(tuple, told)) for said in each]
 
 
 def shared_core(provenance: Provenance) -> list[Caveat]:

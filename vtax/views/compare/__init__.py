@@ -38,9 +38,10 @@ class Comparison:
 
     `a` and `b` are what a reader knows the sides by, `unit` what n counts; `anytime` tells that intervals and rules'
     verdicts hold at any number of paired values. `differences` are of conditions that were allowed to differ, `notes`
-    of programs and platforms. `only_in_a` and `only_in_b` name cells that the other side has no usable trial of,
-    `without_trials` the sides ("A", "B") that have no usable trial at all. `judged` has every rule's verdict on every
-    cell. `damaged` is what could not be read. `effect` is what is known of how far campaigns lie apart; None of levels.
+    of programs and platforms, and `alike` says that two levels are one file. `only_in_a` and `only_in_b` name cells
+    that the other side has no usable trial of, `without_trials` the sides ("A", "B") that have no usable trial at all.
+    `judged` has every rule's verdict on every cell. `damaged` is what could not be read. `effect` is what is known of
+    how far campaigns lie apart; None of levels.
     """
 
     a: str
@@ -50,6 +51,7 @@ class Comparison:
     within: float
     differences: list[Difference]
     notes: list[str]
+    alike: list[str]
     changes: list[CellChange]
     only_in_a: list[str]
     only_in_b: list[str]
@@ -132,6 +134,7 @@ def compare(
         within=within,
         differences=found,
         notes=noted(a.programs, b.programs),
+        alike=[*a.alike],
         changes=rows,
         only_in_a=_others(a.measured, before),
         only_in_b=_others(b.measured, after),

@@ -51,7 +51,7 @@ def comparison_document(compared: Comparison) -> documents.Comparison:
             )
             for difference in compared.differences
         ],
-        notes=compared.notes,
+        notes=[*compared.notes, *compared.alike],
         damaged=compared.damaged,
         only_in_a=compared.only_in_a,
         only_in_b=compared.only_in_b,

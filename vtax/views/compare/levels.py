@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 from vtax.inputs import InputError, advised, one_line, suggestion
+from vtax.model.level_labels import level_labels
 from vtax.model.reading import level_of, recorded_cells
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
+from vtax.results.own_files import file_hashes, said_alike
 from vtax.scenario.grid import text
 from vtax.scenario.names import Key
 from vtax.views.compare.quads import in_quads
@@ -46,8 +48,17 @@ def read_levels(result: Result, by: str) -> tuple[Side, Side]:
     whole = read_side(result, by_block=True)
     if result.by_turns:
         whole = replace(whole, measured={key: in_quads(cell) for key, cell in whole.measured.items()})
-    whole = replace(whole, unit=Unit.QUAD if result.by_turns else Unit.BLOCK)
+    unit = Unit.QUAD if result.by_turns else Unit.BLOCK
+    whole = replace(whole, unit=unit, alike=_alike(result, (before, after)))
     return _side(whole, placed, factor, before), _side(whole, placed, factor, after)
+
+
+def _alike(result: Result, chosen: Collection[str]) -> tuple[str, ...]:
+    """Say where both levels name one file."""
+    found: dict[str, str] = {}
+    for sha256 in file_hashes(result.campaign.get("platforms")).values():
+        found |= {named: content for named, content in sha256.items() if named in chosen}
+    return tuple(said_alike(found))
 
 
 def has_levels(result: Result, factor: str) -> bool:
@@ -148,8 +159,9 @@ def _check_emulation(result: Result, placed: Placed, factor: str, chosen: Sequen
 def _side(whole: Side, placed: Placed, factor: str, level: str) -> Side:
     """The cells of a level, by what they differ in besides."""
     others = [name for name in _varied(placed.values()) if name != factor]
+    labels = {name: level_labels(cell[name] for cell in placed.values() if name in cell) for name in others}
     names = {
-        key: words({name: cell[name] for name in others if name in cell}) or "all"
+        key: words({name: labels[name][cell[name]] for name in others if name in cell}) or "all"
         for key, cell in placed.items()
         if cell.get(factor) == level
     }

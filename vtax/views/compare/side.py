@@ -26,7 +26,7 @@ class Side:
     `level` is that level, as in `platform=raw`; empty for the whole campaign. Cells then go by the names that `names`
     has for their keys, and values are paired within what `unit` says. `identity` is equal for copies of one
     campaign. `recorded` names every cell with a recorded trial, `measured` holds those with a usable one. `facts` are
-    by condition; `damaged` is what could not be read in full.
+    by condition; `damaged` is what could not be read in full, `alike` that this level and the other are one file.
     """
 
     directory: Path
@@ -41,6 +41,7 @@ class Side:
     level: str = field(default="", kw_only=True)
     unit: Unit = field(default=Unit.REPETITION, kw_only=True)
     names: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    alike: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def name(self) -> str:

@@ -104,6 +104,7 @@ def remarks(compared: Comparison) -> Iterator[str]:
         yield effect_line(compared.effect, [change.scatter for change in compared.changes])
     yield from (f"differs: {difference}" for difference in compared.differences)
     yield from (f"changed between them: {note}" for note in compared.notes)
+    yield from compared.alike
     yield from (f"no trial of {name} is usable" for name in compared.without_trials)
     yield from (f"only in A: {cell}" for cell in compared.only_in_a)
     yield from (f"only in B: {cell}" for cell in compared.only_in_b)
