@@ -72,8 +72,6 @@ def run(
     seed = seed if seed is not None else random.SystemRandom().randrange(2**31)
     with contextlib.ExitStack() as held:
         held.enter_context(machines.reach())
-        recorded = {} if resume is None else resume.file_hashes
-        find_files(platforms, scenario, cells, machines.machine("uut"), recorded)
         workload = workload_of(scenario, machines.machine("uut").cpus)
         workload.check(cells)
         todo = _probed(platforms, scenario, cells, machines, resume)

@@ -12,7 +12,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, JsonValue
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from vtax.inputs.document import InputError, one_line
+from vtax.inputs.document import InputError, advised, one_line, suggestion
 from vtax.inputs.trust import ROOT, callers, distrust, distrust_above
 
 MOST_BYTES = 1 << 32
@@ -74,9 +74,11 @@ class OwnFile:
     def _check(self, value: str | None) -> str | None:
         path = self.named(value)
         if path is not None and ("\0" in path or not path.startswith("/")):
-            full = one_line(str(Path(path).absolute())) if "/" in path and "\0" not in path else ""
-            advice = f"; type {full}" if full else ""
-            raise ValueError(f'"{one_line(path)}" is not allowed{advice}; allowed: {self.allowed}')
+            near = suggestion(path, self.words)
+            if "/" in path and "\0" not in path:
+                near = f"type {one_line(str(Path(path).absolute()))};"
+            problem = f'"{one_line(path)}" is not allowed'
+            raise ValueError(advised(problem, near, f"allowed: {self.allowed}"))
         return value
 
 
@@ -101,7 +103,7 @@ def find_file(named: str, about: OwnFile, *, open_to_all: bool = False) -> Found
         owners = {ROOT, *callers()}
         if (problem := distrust(real, owners) or distrust_above(real, owners)) is not None:
             raise InputError(f"{problem}, and {named} is {about.use}; name a copy that root alone may change")
-        if open_to_all and (closed := _closed(real, mode)) is not None:
+        if open_to_all and (closed := _closed(real, mode, whole_way=about.executable)) is not None:
             raise InputError(
                 f"{closed} is closed to users other than root, and one of them uses {named}; "
                 f"chmod o+rx {shlex.quote(str(closed))}"
@@ -143,11 +145,13 @@ def short(sha256: str) -> str:
     return f"{sha256[:SHOWN_DIGITS]}..."
 
 
-def _closed(real: Path, mode: int) -> Path | None:
-    """What keeps other users from starting or reading a file: itself, or a directory above it."""
-    if not mode & stat.S_IROTH:
+def _closed(real: Path, mode: int, *, whole_way: bool) -> Path | None:
+    """What keeps other users from a file: itself or, where they go the whole way to it, a directory above it."""
+    needed = stat.S_IROTH | (stat.S_IXOTH if whole_way else 0)
+    if mode & needed != needed:
         return real
-    return next((each for each in real.parents if not each.stat().st_mode & stat.S_IXOTH), None)
+    above = real.parents if whole_way else ()
+    return next((each for each in above if not each.stat().st_mode & stat.S_IXOTH), None)
 
 
 def _hash(descriptor: int) -> str | None:

@@ -26,9 +26,17 @@ from vtax.platforms.emulator import (
     own_emulator,
 )
 from vtax.platforms.emulator import PACKAGES as EMULATORS
-from vtax.platforms.image import build_image
+from vtax.platforms.image import CONTROL_MODULES, build_image
 from vtax.platforms.kernel import Kernel, check_kernel, fetch_kernel, known_kernel
 from vtax.platforms.launch import DIES_WITH_US, await_hello, launch, pin_vcpus
+from vtax.platforms.own_kernel import (
+    OwnKernel,
+    image_version,
+    naming_needs,
+    own_kernel,
+    require_nics,
+    with_initrd,
+)
 from vtax.platforms.package import check_tools, require_open
 from vtax.platforms.qemu_config import Config
 from vtax.platforms.qemu_machine import NicEnd, SocketEnd, TapEnd, machine_words, nic_words
@@ -41,6 +49,8 @@ from vtax.stages.hooks import NicKind
 
 HELLO_TIMEOUT_S = 60.0
 VHOST = Path("/dev/vhost-net")
+CONTROL = {"q35": ("virtio_pci", "virtio_console"), "microvm": ("virtio_mmio", "virtio_console")}
+"""What a machine's control stream needs; a kernel of the user's own may lack the other's."""
 NEEDS_KVM = "needs a CPU whose virtualization is for this machine to use; presets qemu-* emulate it elsewhere"
 
 
@@ -94,7 +104,8 @@ class Kind:
         check_tools({"setpriv": "util-linux", "taskset": "util-linux"})
         self._check_kvm(config)
         BACKENDS[config.backend]()
-        check_kernel(config.kernel)
+        if "kernel" not in config.own_files:
+            check_kernel(config.kernel)
 
     def _check_kvm(self, config: Config) -> None:
         """Raise PlatformUnusable where keys ask for KVM and nothing less, and no guest can have it."""
@@ -103,12 +114,12 @@ class Kind:
         if not has_device():
             raise PlatformUnusable("no /dev/kvm to read and write", NEEDS_KVM)
         emulator = own.identity if (own := _own_emulator(config)) else known_emulator(config.version)
-        if known_accelerator(emulator, known_kernel(config.kernel), config.machine) == "emulated":
-            raise PlatformUnusable("KVM did not boot a guest here", NEEDS_KVM)
+        if known_accelerator(emulator, _known_kernel(config), config.machine) == "emulated":
+            raise _no_kvm()
 
     def known(self, config: Config) -> Probe:
         """The emulator's and the cached kernel's versions, and which accelerator an earlier run has found."""
-        version, kernel = known_emulator(config.version), known_kernel(config.kernel)
+        version, kernel = known_emulator(config.version), _known_kernel(config)
         versions = {"QEMU": version, "guest_kernel": kernel}
         if config.backend == "vhost-user":
             versions["dpdk"] = dpdk_version()
@@ -119,15 +130,16 @@ class Kind:
     def prepare(self, config: Config, packages: Sequence[str] | None = None) -> Probe:
         """Unpack the guest's kernel, build its image, and find out which accelerator runs it."""
         self.check(config)
-        kernel = fetch_kernel(config.kernel)
-        image = build_image(kernel, config.modules)
+        kernel = _kernel(config)
+        image = build_image(kernel, config.modules, control=_control(kernel, config))
         emulator = _emulator(config)
         if config.confined and config.binary is None and config.version != INSTALLED:
             require_open(cache_directory() / EMULATORS.name, "users other than root")
         accelerator: str = config.accelerator
         if accelerator != "emulated":
             accelerator = tried_accelerator(emulator, kernel, image, config.machine)
-            self._check_kvm(config)
+            if config.accelerator == "kvm" and accelerator == "emulated":
+                raise _no_kvm()
         facts = {"version": emulator.version, "guest_kernel": kernel.version, **config.facts}
         if config.binary is not None:
             facts["firmware"] = emulator.firmware
@@ -138,7 +150,7 @@ class Kind:
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """The guest's kernel must have the modules, unless they are built in."""
         for module in protocols:
-            fetch_kernel(config.kernel).load_order(module)
+            _kernel(config).load_order(module)
 
     def start(self, plan: GuestPlan) -> QemuGuest:
         """Open the taps, attach them to their ports, start the emulator and wait for hello."""
@@ -146,11 +158,12 @@ class Kind:
         assert isinstance(config, Config)  # noqa: S101 - resolved by this kind's own model
         probe = self.prepare(config, plan.packages)
         userland = fetch_userland(plan.packages)
-        kernel, emulator = fetch_kernel(config.kernel), _emulator(config)
+        kernel, emulator = _kernel(config), _emulator(config)
         modules = (*config.modules, *plan.protocols)
         console, errors = plan.scratch / f"{plan.name}.console", plan.scratch / f"{plan.name}.log"
-        image = build_image(kernel, modules, userland)
-        whole = config.model_copy(update={"memory_bytes": config.memory_bytes + userland.memory_bytes})
+        image = build_image(kernel, modules, userland, _control(kernel, config))
+        beside_bytes = userland.memory_bytes + config.initrd_memory_bytes
+        whole = config.model_copy(update={"memory_bytes": config.memory_bytes + beside_bytes})
         machine = machine_words(emulator, kernel, image, probe.accelerator, console, whole)
         user = IdRange.of(f"{plan.record.run}-{plan.name}").first if config.confined else None
         with (
@@ -170,9 +183,34 @@ class Kind:
             agent = launch(plan.name, command, errors, [*files, *descriptors])
         started = process_start(agent.process.pid)
         guest = QemuGuest(agent, 0.0, modules, agent.process.pid, started, console, errors, switch)
-        await_hello(guest, plan, begun, patience(HELLO_TIMEOUT_S))
+        with naming_needs(kernel, (*CONTROL[config.machine], *config.modules)):
+            await_hello(guest, plan, begun, patience(HELLO_TIMEOUT_S))
+        require_nics(kernel, config.driver, kernel.load_order(config.driver), guest, plan)
         pin_vcpus(guest.threads(), plan.pinned)
         return guest
+
+
+def _no_kvm() -> PlatformUnusable:
+    return PlatformUnusable("KVM did not boot a guest here", NEEDS_KVM)
+
+
+def _kernel(config: Config) -> Kernel | OwnKernel:
+    """The kernel that keys ask for."""
+    if (path := config.own_files.get("kernel")) is not None:
+        return own_kernel(path, image_version(path), config.initrd)
+    return with_initrd(fetch_kernel(config.kernel), config.initrd)
+
+
+def _control(kernel: Kernel | OwnKernel, config: Config) -> tuple[str, ...]:
+    """The modules of the control stream: of a package's kernel those of all machines, so that these share an image."""
+    return CONTROL[config.machine] if isinstance(kernel, OwnKernel) else CONTROL_MODULES
+
+
+def _known_kernel(config: Config) -> str | None:
+    """What tells it from every other kernel, where nothing has to be fetched to know it."""
+    if "kernel" in config.own_files:
+        return _kernel(config).identity
+    return None if config.initrd is not None else known_kernel(config.kernel)
 
 
 def _emulator(config: Config) -> Emulator:
@@ -193,10 +231,12 @@ def emulator_threads(pid: int) -> dict[int, tuple[int, str]]:
     }
 
 
-def tried_accelerator(emulator: Emulator, kernel: Kernel, image: Path, machine: str = "q35") -> str:
+def tried_accelerator(
+    emulator: Emulator, kernel: Kernel | OwnKernel, image: Path, machine: str = "q35"
+) -> str:
     """`kvm` where a guest boots under it, else `emulated`; tried once for each emulator, kernel and machine."""
     return find_accelerator(
-        _boot_key(emulator.identity, kernel.version, machine),
+        _boot_key(emulator.identity, kernel.identity, machine),
         lambda limit_s: _boots_under_kvm(emulator, kernel, image, machine, limit_s),
     )
 
@@ -278,9 +318,18 @@ BACKENDS: dict[str, Callable[[], None]] = {
 """What looks whether a back end can be had."""
 
 
-def _boots_under_kvm(emulator: Emulator, kernel: Kernel, image: Path, machine: str, limit_s: float) -> bool:
+def _boots_under_kvm(
+    emulator: Emulator,
+    kernel: Kernel | OwnKernel,
+    image: Path,
+    machine: str,
+    limit_s: float,
+) -> bool:
     """Whether a guest without NICs says hello under KVM within `limit_s`."""
     config = Config.model_validate({"machine": machine})
+    if isinstance(kernel, OwnKernel) and kernel.initrd is not None:
+        memory_bytes = config.memory_bytes + kernel.initrd.memory_bytes
+        config = config.model_copy(update={"memory_bytes": memory_bytes})
     asked = machine_words(emulator, kernel, image, "kvm", None, config)
     with _emulator_words(asked, IdRange.of("KVM probe").first, "kvm") as (words, descriptors):
         agent = launch("KVM probe", [*DIES_WITH_US, *words], None, descriptors)

@@ -1,12 +1,14 @@
 """Keys of QEMU guests, and which of them go together."""
 
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from vtax.inputs.own_file import OwnFile
 from vtax.platforms.confinement import ConfinedConfig
 from vtax.platforms.contract import Fact, PlatformUnusable
+from vtax.platforms.own_kernel import OwnInitrdConfig
 from vtax.platforms.program import OwnProgramConfig
 from vtax.stages.hooks import NicKind
 
@@ -17,7 +19,7 @@ LEAST_RING: Final = 256
 """What QEMU gives a virtio ring by itself, and the most that its own back ends take to send from."""
 
 
-class Config(OwnProgramConfig, ConfinedConfig):
+class Config(OwnInitrdConfig, OwnProgramConfig, ConfinedConfig):
     """Keys of QEMU guests."""
 
     nic_model: Literal["virtio-net-pci", "vmxnet3", "e1000", "e1000e", "rtl8139"] = Field(
@@ -39,8 +41,11 @@ class Config(OwnProgramConfig, ConfinedConfig):
     version: Literal["installed", "backports"] = Field(
         "installed", description="the installed QEMU, or that of Debian's backports, fetched into the cache"
     )
-    kernel: Literal["distribution", "backports"] = Field(
-        "distribution", description="the guest's: Debian's, or that of its backports, fetched into the cache"
+    kernel: Annotated[
+        str, OwnFile("booted in guests", words=("distribution", "backports"), states="guest_kernel")
+    ] = Field(
+        "distribution",
+        description="the guest's: Debian's, that of its backports, fetched into the cache, or one of your own",
     )
     vcpus: int = Field(1, ge=1, le=16)
     memory_bytes: int = Field(256 << 20, ge=128 << 20, le=64 << 30)
@@ -50,8 +55,8 @@ class Config(OwnProgramConfig, ConfinedConfig):
 
     @property
     def shared_files(self) -> frozenset[str]:
-        """A confined emulator is started by a user of its own."""
-        return frozenset({"binary"} if self.confined else ())
+        """A confined emulator is started by a user of its own, who reads what it boots."""
+        return super().shared_files | ({"binary", "kernel"} if self.confined else set())
 
     @property
     def pinned_vcpus(self) -> int:

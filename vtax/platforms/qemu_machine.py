@@ -8,6 +8,7 @@ from vtax.machine.tsc import tsc_words
 from vtax.platforms.contract import GuestNic
 from vtax.platforms.emulator import Emulator
 from vtax.platforms.kernel import KERNEL_WORDS, Kernel
+from vtax.platforms.own_kernel import OwnKernel
 from vtax.platforms.qemu_config import VIRTIO, Config
 
 CONSOLE = f"console=ttyS0 loglevel=4 tsc=reliable no_timer_check {KERNEL_WORDS}"
@@ -56,7 +57,12 @@ OFFLOADS = (
 
 
 def machine_words(
-    emulator: Emulator, kernel: Kernel, image: Path, accelerator: str, console: Path | None, config: Config
+    emulator: Emulator,
+    kernel: Kernel | OwnKernel,
+    image: Path,
+    accelerator: str,
+    console: Path | None,
+    config: Config,
 ) -> list[str]:
     """All but the NICs; the agent's port is at stdin and stdout."""
     bus = BUS[config.machine]

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
 
+from vtax.inputs.own_file import OwnFile
 from vtax.machine.agent import Agent
 from vtax.machine.cpu import threads_of
 from vtax.machine.fix import build_agent
@@ -26,8 +28,20 @@ from vtax.platforms.console import last_words
 from vtax.platforms.contract import GuestPlan, PlatformUnusable, Probe, ProgramsOf
 from vtax.platforms.egress_qdisc import GuestConfig
 from vtax.platforms.image import pack_image
+from vtax.platforms.initrd import Unpacked
 from vtax.platforms.launch import DIES_WITH_US, OWN_PROCESSES, await_hello, launch
+from vtax.platforms.modules import load_order
+from vtax.platforms.own_kernel import (
+    RELEASE,
+    OwnInitrdConfig,
+    OwnKernel,
+    naming_needs,
+    own_kernel,
+    require_nics,
+    with_initrd,
+)
 from vtax.platforms.package import KEEP, Shelf, check_tools, require_open, told_by_lists
+from vtax.platforms.program import told_version
 from vtax.platforms.raw import require_agent, require_root
 from vtax.platforms.tap import open_taps, require_tap
 from vtax.platforms.userland import Userland, fetch_userland
@@ -55,14 +69,30 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - where the kernel puts its guest's memo
 HELLO_TIMEOUT_S = 15.0
 SKIPPED_INITCALL = "raid6_select_algo"
 """It times RAID checksums for 0.9 of the 1.2 seconds that the kernel takes to start; guests have no disks."""
+CONTROL, DRIVER = "CONFIG_SSL", "CONFIG_UML_NET_VECTOR"
+"""What the control stream and NICs need of a kernel; neither can be a module."""
 WINDOW_BYTES = 3072
 """A line that has 3968 bytes to read stops its driver, which never starts again (Linux 6.1)."""
 
 
-class Config(GuestConfig):
+class Config(OwnInitrdConfig, GuestConfig):
     """Keys of user-mode Linux guests."""
 
+    kernel: Annotated[
+        str,
+        OwnFile(
+            "started as nobody, as guests' kernel, and as root for its version",
+            words=("distribution",),
+            states="guest_kernel",
+            executable=True,
+        ),
+    ] = Field("distribution", description="the guest's: that of Debian's package, or a `linux` of your own")
     memory_bytes: int = Field(128 << 20, ge=64 << 20, le=8 << 30)
+
+    @property
+    def shared_files(self) -> frozenset[str]:
+        """The user nobody starts the kernel."""
+        return super().shared_files | {"kernel"}
 
     @property
     def refused_switches(self) -> dict[str, str]:
@@ -141,18 +171,18 @@ class Kind:
         """Unpack the kernel and build the guest's image. Native code all through, so no accelerator."""
         self.check(config)
         userland = fetch_userland(packages)
-        _require_room(config, userland)
-        tree = fetch_uml()
-        _image(tree, config.qdisc_modules, userland)
-        (modules,) = (tree / "usr/lib/uml/modules").iterdir()
-        version = tree.name.removeprefix(f"{PACKAGE}=")
-        facts = {"version": version, "guest_kernel": modules.name, "nic_model": "vector tap"}
+        _require_room(config, userland.memory_bytes + config.initrd_memory_bytes)
+        kernel = _kernel(config)
+        _image(kernel, config.qdisc_modules, userland)
+        facts = {"guest_kernel": kernel.version, "nic_model": "vector tap"}
+        if "kernel" not in config.own_files:
+            facts = {"version": fetch_uml().name.removeprefix(f"{PACKAGE}="), **facts}
         return Probe("none", facts | config.facts | userland.facts)
 
     def check_protocols(self, config: Config, protocols: Sequence[str]) -> None:
         """Its kernel's package must have the modules."""
         for module in protocols:
-            _files(fetch_uml(), module)
+            _files(_kernel(config), module)
 
     def start(self, plan: GuestPlan) -> UmlGuest:
         """Open the taps, attach them to their ports, start the kernel and wait for hello."""
@@ -170,9 +200,9 @@ class Kind:
                 f"vec{number}:transport=fd,fd={tap},vec=0,mac={nic.mac},mtu={nic.mtu}"
                 for number, ((tap,), nic) in enumerate(zip(taps, plan.nics, strict=True))
             ]
-            tree = fetch_uml()
-            image = _image(tree, modules, userland)
-            memory_bytes = config.memory_bytes + userland.memory_bytes
+            kernel = _kernel(config)
+            image = _image(kernel, modules, userland)
+            memory_bytes = config.memory_bytes + userland.memory_bytes + config.initrd_memory_bytes
             command = [
                 *DIES_WITH_US,
                 *plan.admission,
@@ -180,7 +210,7 @@ class Kind:
                 *OWN_PROCESSES,
                 *WITHOUT_RIGHTS,
                 *FIRST_PROCESS,
-                *_command(tree / BINARY, image, memory_bytes, directory),
+                *_command(kernel.vmlinux, image, memory_bytes, directory),
                 *nics,
             ]
             environment = {"PATH": os.environ["PATH"], "LD_PRELOAD": str(_open_registers())}
@@ -188,7 +218,9 @@ class Kind:
             descriptors = [descriptor for (descriptor,) in taps]
             agent = launch(plan.name, command, console, descriptors, environment, WINDOW_BYTES)
         guest = UmlGuest(agent, 0.0, agent.process.pid, console, modules)
-        await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
+        with naming_needs(kernel, [CONTROL]):
+            await_hello(guest, plan, begun, HELLO_TIMEOUT_S)
+        require_nics(kernel, DRIVER, (), guest, plan)
         return guest
 
 
@@ -211,34 +243,66 @@ def _finish(tree: Path) -> None:
 PACKAGES = Shelf("uml", PACKAGE, BINARY, _finish)
 
 
-def _image(tree: Path, modules: Sequence[str], userland: Userland) -> Path:
+@dataclass(frozen=True)
+class UmlKernel:
+    """The kernel of an unpacked package."""
+
+    tree: Path
+
+    @property
+    def version(self) -> str:
+        """Its release."""
+        return self._modules.name
+
+    @property
+    def vmlinux(self) -> Path:
+        """The program that it is."""
+        return self.tree / BINARY
+
+    def load_order(self, module: str) -> list[Path]:
+        """Files to insert for a module, what it needs first; none for one that is built in."""
+        dependencies, built_in = (
+            (self._modules / name).read_text() for name in ("modules.dep", "modules.builtin")
+        )
+        if (order := load_order(dependencies, built_in, module)) is None:
+            raise PlatformUnusable(f"{self.tree.name} has no module {module}", f"needs a {PACKAGE} with it")
+        return [self._modules / path for path in order]
+
+    @property
+    def _modules(self) -> Path:
+        (modules,) = (self.tree / "usr/lib/uml/modules").iterdir()
+        return modules
+
+
+def _kernel(config: Config) -> UmlKernel | OwnKernel:
+    """The kernel that keys ask for; raises PlatformUnusable."""
+    if (path := config.own_files.get("kernel")) is None:
+        return with_initrd(UmlKernel(fetch_uml()), config.initrd)
+    version = told_version(path, PACKAGE, own="user-mode Linux")
+    if not RELEASE.fullmatch(version):
+        raise PlatformUnusable(
+            f"{path} is no user-mode Linux: it says {version}",
+            "needs the path of a `linux` built with ARCH=um",
+        )
+    return own_kernel(path, version, config.initrd)
+
+
+def _image(kernel: UmlKernel | OwnKernel, modules: Sequence[str], userland: Userland) -> Path:
     """The guest's initramfs. The drivers are built in; queueing disciplines and protocols are not."""
-    return pack_image({"control": [], **{module: _files(tree, module) for module in modules}}, userland)
+    lists = {"control": [], **{module: _files(kernel, module) for module in modules}}
+    return pack_image(lists, userland, kernel.initrd if isinstance(kernel, OwnKernel) else None)
 
 
-def _files(tree: Path, name: str) -> list[Path]:
+def _files(kernel: UmlKernel | OwnKernel, name: str) -> list[Path | Unpacked]:
     """Files to insert so that a module can be used."""
-    return [path for module in (*USES.get(name, ()), name) for path in _load_order(tree, module)]
+    return [path for module in (*USES.get(name, ()), name) for path in kernel.load_order(module)]
 
 
-def _load_order(tree: Path, name: str) -> list[Path]:
-    """Files to insert for a module, what it needs first (modules.dep of depmod(8)); none for one that is built in."""
-    (modules,) = (tree / "usr/lib/uml/modules").iterdir()
-    built_in = (modules / "modules.builtin").read_text().splitlines()
-    if any(Path(line).name == f"{name}.ko" for line in built_in):
-        return []
-    for line in (modules / "modules.dep").read_text().splitlines():
-        module, _, needed = line.partition(":")
-        if Path(module).name == f"{name}.ko":
-            return [modules / path for path in (*reversed(needed.split()), module)]
-    raise PlatformUnusable(f"{tree.name} has no module {name}", f"needs a {PACKAGE} with it")
-
-
-def _require_room(config: Config, userland: Userland) -> None:
+def _require_room(config: Config, beside_bytes: int) -> None:
     """Raise PlatformUnusable where a guest's memory does not fit."""
     room = os.statvfs(MEMORY)
-    if room.f_bavail * room.f_frsize < config.memory_bytes + userland.memory_bytes:
-        beside = f" and {userland.memory_bytes} bytes of programs beside it" if userland.root else ""
+    if room.f_bavail * room.f_frsize < config.memory_bytes + beside_bytes:
+        beside = f" and {beside_bytes} bytes of programs or an initrd beside it" if beside_bytes else ""
         raise PlatformUnusable(
             f"{MEMORY} has no room for memory_bytes={config.memory_bytes}{beside}",
             f"mount -o remount,size=50% {MEMORY}",

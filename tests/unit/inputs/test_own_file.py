@@ -101,6 +101,10 @@ def test_a_sticky_directory_of_roots_keeps_names(tmp_path: Path) -> None:
 
 
 def test_whom_other_users_start_they_have_to_reach(program: Path) -> None:
+    program.chmod(0o754)
+    with pytest.raises(InputError, match=r"runc is closed to users other than root"):
+        find_file(str(program), PROGRAM, open_to_all=True)
+    program.chmod(0o755)
     program.parent.chmod(0o700)
     find_file(str(program), PROGRAM)
     with pytest.raises(InputError, match=r"is closed to users other than root, .*; chmod o\+rx "):

@@ -71,8 +71,8 @@ def test_a_qemu_without_firmware_has_that_of_the_installed_one(tmp_path: Path) -
 
 
 def test_a_confined_emulator_has_to_be_reached_by_its_user() -> None:
-    assert qemu.Config().shared_files == {"binary"}
-    assert qemu.Config(isolation="none").shared_files == frozenset()
+    assert "binary" in qemu.Config().shared_files
+    assert "binary" not in qemu.Config(isolation="none").shared_files
     assert container.Config().shared_files == frozenset()
 
 

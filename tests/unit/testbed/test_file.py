@@ -13,6 +13,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 
 import vtax
 from vtax.inputs import InputError
+from vtax.inputs.own_file import ChangedFileError
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.platforms import PlatformUnusable
 from vtax.scenario import load_scenario
@@ -195,6 +196,7 @@ def sent_over(error: Exception) -> Exception:
         OSError("in0: no NAPI thread appeared"),
         NetlinkError(19, "No such device"),
         InputError("there is no CPU 9"),
+        ChangedFileError("/opt/runc has changed"),
         FileNotFoundError(errno.ENOENT, "No such file or directory"),
         FileNotFoundError(errno.ENOENT, "No such file or directory", "/dev/kvm"),
         TimeoutError("it runs on"),

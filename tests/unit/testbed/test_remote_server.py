@@ -1,5 +1,6 @@
 """What `vtax host --stdio` makes of what it hears: one answer to each line, whatever stands in it."""
 
+import hashlib
 import io
 import json
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from vtax.agent_api import CpuOpenParams, SourceCalibrateParams
+from vtax.inputs import InputError
 from vtax.machine.agent import AgentBreach, AgentError
 from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformUnusable
@@ -63,6 +65,19 @@ def test_that_a_platform_is_unusable_comes_through_with_its_remedy(monkeypatch: 
     error = decode_error(answer["error"]["message"], Raw(json.dumps(answer["error"]["data"]).encode()))
     assert isinstance(error, PlatformUnusable)
     assert error.fix
+
+
+def test_files_of_the_users_own_are_those_of_that_machine(tmp_path: Path) -> None:
+    runc = tmp_path / "runc"
+    runc.touch(0o755)
+    asked: dict[str, Any] = {"kind": "container", "keys": {"binary": str(runc)}, "key": "binary"}
+    (answer,) = answers(line("machine.find_file", **asked))
+    assert answer["result"] == {"path": str(runc), "sha256": hashlib.sha256(b"").hexdigest()}
+    runc.unlink()
+    (answer,) = answers(line("machine.find_file", **asked))
+    error = decode_error(answer["error"]["message"], Raw(json.dumps(answer["error"]["data"]).encode()))
+    assert isinstance(error, InputError)
+    assert str(error) == f"{runc} cannot be opened: No such file or directory; name a file that is there"
 
 
 def test_a_line_that_is_cut_short_ends_it() -> None:
