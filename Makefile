@@ -12,6 +12,7 @@
 # make fuzz, make soak: the same tests at length; docs/testing.md tells what they cover.
 # make bench: vtax beside other tools in the same run; writes bench/RESULTS.md.
 # make validate: known taxes, a slow machine, other tools, undisturbed trials, simulated campaigns, planted artifacts; writes docs/validation.md.
+# make validate-long: gates beside each other on a build made slower, MINUTES=30 more of it; writes docs/validation-long.md.
 
 # Compiled modules are kept, whatever the environment says: tests start vtax some hundred times, and compiling it takes 1.5 s.
 export PYTHONDONTWRITEBYTECODE :=
@@ -33,7 +34,7 @@ TEST_PACKAGES := bpftool chromium cpio openssl tshark openssh-server openvswitch
 BENCH_PACKAGES := netsniff-ng iperf3 dpdk-dev tcpdump sockperf iputils-ping
 VALIDATE_PACKAGES := iperf3 sockperf iputils-ping tshark tcpdump
 
-.PHONY: check check-python check-rust fast-python fast-rust t snapshots generate demo test test-agent test-platforms test-hosts test-cluster dist audit fuzz soak validate bench
+.PHONY: check check-python check-rust fast-python fast-rust t snapshots generate demo test test-agent test-platforms test-hosts test-cluster dist audit fuzz soak validate validate-long bench
 .PHONY: lint lint-python lint-rust build install install-dev agent runsc esxi vcsim
 .PHONY: packages-build packages-run packages-test packages-validate packages-bench
 
@@ -119,6 +120,9 @@ soak: install-dev packages-run packages-test
 
 validate: install-dev packages-run packages-test packages-validate
 	$(BIN)/python -m validation $(PARTS)
+
+validate-long: install-dev packages-run packages-test
+	$(BIN)/python -m validation.long $(MINUTES)
 
 bench: install-dev packages-run packages-test packages-bench
 	$(BIN)/python -m bench $(PARTS)

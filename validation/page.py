@@ -12,9 +12,9 @@ and writes this page.
 """
 
 
-def page(facts: str, sections: Sequence[Section]) -> str:
+def page(facts: str, sections: Sequence[Section], head: str = HEAD) -> str:
     """The page as Markdown; `facts` says on what machine and when."""
-    return HEAD + facts + "\n" + "\n".join(map(_section, sections))
+    return head + facts + "\n" + "\n".join(map(_section, sections))
 
 
 def _section(section: Section) -> str:
