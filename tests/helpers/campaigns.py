@@ -1,12 +1,15 @@
 """Campaigns that vtax runs in a process of its own, as for a user, and what they have measured."""
 
+import os
 import re
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.paths import program
+from tests.helpers.forked import Forked, ended
+from tests.helpers.paths import TOLERANT, VTAX
 from vtax.results import Result
 
 DISTURBED = ("kept waiting for its CPU", "CPU was away", "were paused", "stolen", "taken from the UUT")
@@ -14,16 +17,18 @@ DISTURBED = ("kept waiting for its CPU", "CPU was away", "were paused", "stolen"
 
 
 def vtax(
-    *arguments: str | Path, timeout: float = 600, **options: object
+    *arguments: str | Path, timeout: float = 600, env: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    command = [str(program()), *map(str, arguments)]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout, **options)  # type: ignore[call-overload,no-any-return]
+    return ended(start(*arguments, env=env), timeout)
 
 
-def start(*arguments: str | Path) -> "subprocess.Popen[str]":
+def start(*arguments: str | Path, env: Mapping[str, str] | None = None) -> "Forked | subprocess.Popen[str]":
     """Begin a command that hears Ctrl-C, also where the tests themselves run in a shell's background and do not."""
-    command = ["env", "--default-signal=INT", str(program()), *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    words = [str(argument) for argument in arguments]
+    if TOLERANT in os.environ:
+        return Forked(words, env)
+    command = ["env", "--default-signal=INT", str(VTAX), *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 
 
 def interrupt(process: "subprocess.Popen[str]") -> None:

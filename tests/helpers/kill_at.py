@@ -1,7 +1,5 @@
 """Runs a vtax command line and kills, with SIGKILL, its own process, an agent or the guest at a given instant.
 
-    python -m tests.helpers.kill_at INSTANT ARGUMENT...
-
 The instants are calls that every campaign makes, before or after they are carried out, in the phases of a trial.
 """
 
@@ -10,13 +8,12 @@ import importlib
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.paths import ROOT, TOLERANT
+from tests.helpers.forked import Forked, ended
 from tests.helpers.records import owned_processes
 from vtax.machine.state import STATE_DIRECTORY
 
@@ -137,17 +134,4 @@ CHOSEN = ("--platform", "container")
 
 
 def run_with_a_kill(instant: Instant, path: Path, out: Path) -> "subprocess.CompletedProcess[str]":
-    arguments = ["run", str(path), *CHOSEN, "--out", str(out)]
-    command = [sys.executable, "-m", "tests.helpers.kill_at", str(instant), *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=600, cwd=ROOT)
-
-
-if __name__ == "__main__":
-    arrange(INSTANTS[sys.argv[1]])
-    from tests.helpers.tolerance import tolerate
-    from vtax.cli import main
-
-    if TOLERANT in os.environ:
-        tolerate()
-
-    sys.exit(main(sys.argv[2:]))
+    return ended(Forked(["run", str(path), *CHOSEN, "--out", str(out)], instant=str(instant)), timeout=600)
