@@ -91,8 +91,10 @@ def read_block(
             )
     for name, part in parts.items():
         rows = trials if name == "trials" else part.rows
-        readable = pa.array(sorted(entries.keys() - hidden - lacking[name]), pa.int64())
-        block.tables[name] = rows.filter(pc.is_in(rows["trial_id"], value_set=readable))
+        readable = entries.keys() - hidden - lacking[name]
+        if not counts[name].keys() <= readable:
+            rows = rows.filter(pc.is_in(rows["trial_id"], value_set=pa.array(sorted(readable), pa.int64())))
+        block.tables[name] = rows
     block.lost = set().union(*lacking.values())
     block.whole = [entry for trial_id, entry in entries.items() if trial_id not in block.lost]
     return block

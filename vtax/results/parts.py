@@ -21,7 +21,8 @@ from vtax.results.files import read_file, replace_file
 
 SMALL_BYTES = 128 * 1024
 """A column of no more is compressed by snappy, which is read sooner; a larger one by zstd, which makes less of it."""
-
+KEPT_BYTES = 32 * 1024
+"""What a part of no more held is kept."""
 
 NAMES = re.compile(r"block-([0-9]{4})(?:-trial-([0-9]{6,15}))?\.parquet")
 """Of parts."""
@@ -130,29 +131,37 @@ def _leaves(schema: pa.Schema) -> list[str]:
 def read_part(path: Path, schema: pa.Schema) -> Part:
     """Read a part of any version of the format. DamagedPartError where it is missing or damaged."""
     try:
-        content = pa.BufferReader(read_file(path, PART_BYTES))
-        with pq.ParquetFile(content, page_checksum_verification=True) as file:
-            if file.metadata.num_rows > PART_ROWS:
-                raise DamagedPartError(f"damaged (it has more than {PART_ROWS:,} rows)")
-            names = set(file.schema_arrow.names)
-            told = names & set(schema.names) - empty_columns(file.metadata)
-            found = file.read(columns=sorted(told), use_threads=False)
-            number = file.metadata.num_rows
-        columns = [
-            _column(found[field.name], field.type) if field.name in told else nulls(number, field.type)
-            for field in schema
-        ]
-        rows = pa.Table.from_arrays(columns, schema=schema)
+        content = read_file(path, PART_BYTES)
+        return (_kept if len(content) <= KEPT_BYTES else _decoded)(content, schema)
     except FileNotFoundError:
         raise DamagedPartError("missing") from None
     except OSError as error:
         raise DamagedPartError(f"damaged ({error.strerror or error})") from error
     except (pa.ArrowException, KeyError, UnicodeDecodeError) as error:
         raise DamagedPartError(f"damaged ({error})") from error
+
+
+def _decoded(content: bytes, schema: pa.Schema) -> Part:
+    with pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True) as file:
+        if file.metadata.num_rows > PART_ROWS:
+            raise DamagedPartError(f"damaged (it has more than {PART_ROWS:,} rows)")
+        names = set(file.schema_arrow.names)
+        told = names & set(schema.names) - empty_columns(file.metadata)
+        found = file.read(columns=sorted(told), use_threads=False)
+        number = file.metadata.num_rows
+    columns = [
+        _column(found[field.name], field.type) if field.name in told else nulls(number, field.type)
+        for field in schema
+    ]
+    rows = pa.Table.from_arrays(columns, schema=schema)
     if "trial_id" not in names:
         raise DamagedPartError("damaged (it has no trial_id)")
     known = set(schema.names)
     return Part(rows, frozenset(known - names), frozenset(names - known))
+
+
+_kept = lru_cache(maxsize=256)(_decoded)
+"""Of small parts: most blocks have the same ones without rows, and a result may be read again."""
 
 
 def empty_columns(metadata: pq.FileMetaData) -> set[str]:
