@@ -75,7 +75,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{len(rounds)} rounds are too few for a page, which takes {LONGEST}: go on", file=sys.stderr)
         return 1
     found = section(quads)
-    PAGE.write_text(page(facts(quads), [found], HEAD), encoding="utf-8")
+    PAGE.write_text(page(f"{facts(quads)}\n", [found], HEAD), encoding="utf-8")
     missed = [check for check in found.checks if not check.holds]
     for check in missed:
         print(f"missed: {check.what}: {check.measured}, must be {check.bound}", file=sys.stderr)
