@@ -202,7 +202,7 @@ def test_a_guest_that_never_says_hello_is_named_with_its_last_words(
     """A real guest whose image has no init: its kernel panics, and the campaign measures the rest."""
     empty = tmp_path / "empty.cpio"
     empty.write_bytes(newc_archive(["dev"], {}))
-    monkeypatch.setattr(qemu, "build_image", lambda *_: empty)
+    monkeypatch.setattr(qemu, "build_image", lambda *_, **__: empty)
     options = ["--platform", "raw,qemu-virtio", "--set", "intended_mbps=5", "--repetitions", "1"]
     options += ["--set", "platform.accelerator=emulated"]  # or a probe with this image would be remembered
     assert main(["run", str(scenario), *options, "--out", str(tmp_path / "out")]) == 3

@@ -64,7 +64,9 @@ def faulty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], N
     build = qemu.build_image
 
     def put(fault: str) -> None:
-        monkeypatch.setattr(qemu, "build_image", lambda *wanted: with_fault(build(*wanted), fault, tmp_path))
+        monkeypatch.setattr(
+            qemu, "build_image", lambda *wanted, **more: with_fault(build(*wanted, **more), fault, tmp_path)
+        )
 
     return put
 

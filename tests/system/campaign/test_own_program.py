@@ -1,6 +1,5 @@
 """A program of the user's own starts guests: two builds by turns, what is recorded, and one swapped meanwhile."""
 
-import contextlib
 import shutil
 from pathlib import Path
 
@@ -59,9 +58,9 @@ def test_a_build_that_is_swapped_meanwhile_ends_the_campaign(
         first = build.rename(tmp_path / "first")
         shutil.copy("/bin/true", build)
         _, errors = process.communicate(timeout=120)
-    finally:
-        with contextlib.suppress(ValueError):
-            interrupt(process)
+    except BaseException:
+        interrupt(process)
+        raise
     assert process.returncode == 1, errors
     assert f"{build} has changed since the campaign began: its SHA-256 was " in errors
     assert "completed trials are kept; continue with --resume" in errors

@@ -9,7 +9,6 @@ from tests.helpers.campaigns import assert_measured, vtax
 from vtax.inputs.own_file import hash_file
 from vtax.platforms.cpio import newc_archive
 from vtax.platforms.kernel import fetch_kernel
-from vtax.platforms.uml import BINARY, fetch_uml
 from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
@@ -40,21 +39,6 @@ def initrd(directory: Path, *modules: str) -> Path:
     place = directory / "initrd"
     place.write_bytes(newc_archive([], files))
     return place
-
-
-def test_user_mode_linux_of_ones_own(scenario: Path, tmp_path: Path) -> None:
-    """The user nobody starts it, and so has to reach it."""
-    linux = Path(shutil.copy(fetch_uml() / BINARY, tmp_path / "linux"))
-    options = ["--platform", "uml", "--set", f"platform.kernel={linux}", *SHORT, "--out", tmp_path / "out"]
-    tmp_path.chmod(0o700)
-    closed = vtax("run", scenario, *options)
-    assert closed.returncode == 2
-    assert f"is closed to users other than root, and one of them uses {linux}; chmod o+rx " in closed.stderr
-    for directory in (tmp_path, *tmp_path.parents):
-        directory.chmod(directory.stat().st_mode | 0o005)
-    assert_measured(vtax("run", scenario, *options))
-    facts = Result.open(tmp_path / "out").campaign["platforms"]["uml"]["facts"]
-    assert facts["files"] == {str(linux): {"sha256": hash_file(str(linux)), "version": facts["guest_kernel"]}}
 
 
 def test_a_qemu_guest_boots_it_with_modules_of_its_initrd(

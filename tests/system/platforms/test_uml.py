@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import socket
 import uuid
 from collections.abc import Iterable, Iterator
@@ -13,12 +14,14 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from tests.helpers.campaigns import assert_measured, vtax
 from tests.helpers.guests import forward_streams, have_ended, orphans
 from tests.helpers.namespaces import PORTS, ports_of, told
 from tests.helpers.two_cpus import two_cpus
 from vtax import agent_api
 from vtax.agent_api import ConfiguredNic, GuestConfigureParams
 from vtax.agent_message import Nothing
+from vtax.inputs.own_file import hash_file
 from vtax.machine.agent import AgentError, AgentGone
 from vtax.machine.namespace import Namespace, OwnedNamespace
 from vtax.machine.ownership import OwnershipRecord, Process
@@ -26,6 +29,7 @@ from vtax.machine.pidfd import process_start
 from vtax.machine.processes import descendants
 from vtax.platforms import GuestNic, GuestPlan, uml
 from vtax.platforms.cpio import newc_archive
+from vtax.results import Result
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 
@@ -188,3 +192,19 @@ def test_an_agent_that_answers_has_no_port(guest: uml.UmlGuest, plan: GuestPlan)
     assert told(plan.host, *PORTS) == ""
     with socket.create_server(("127.0.0.1", 0)):
         assert len(ports_of([os.getpid()])) == 1, "a port would be seen"
+
+
+def test_a_kernel_of_ones_own_is_started_by_nobody(scenario: Path, tmp_path: Path) -> None:
+    """So the user nobody has to reach it."""
+    linux = Path(shutil.copy(uml.fetch_uml() / uml.BINARY, tmp_path / "linux"))
+    short = ["--set", "intended_mbps=0.5", "--repetitions", "1"]
+    options = ["--platform", "uml", "--set", f"platform.kernel={linux}", *short, "--out", tmp_path / "out"]
+    tmp_path.chmod(0o700)
+    closed = vtax("run", scenario, *options)
+    assert closed.returncode == 2
+    assert f"is closed to users other than root, and one of them uses {linux}; chmod o+rx " in closed.stderr
+    for directory in (tmp_path, *tmp_path.parents):
+        directory.chmod(directory.stat().st_mode | 0o005)
+    assert_measured(vtax("run", scenario, *options))
+    facts = Result.open(tmp_path / "out").campaign["platforms"]["uml"]["facts"]
+    assert facts["files"] == {str(linux): {"sha256": hash_file(str(linux)), "version": facts["guest_kernel"]}}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.commands import command
-from vtax.platforms import PlatformUnusable, container, gvisor, program, qemu
+from vtax.platforms import PlatformUnusable, container, program, qemu
 from vtax.platforms.emulator import own_emulator
 from vtax.platforms.program import MOST_BYTES, MOST_CHARACTERS, ask, told_version
 
@@ -45,8 +45,6 @@ def test_another_runtime_than_the_platforms_is_named(tmp_path: Path) -> None:
         container.Kind().known(config)
     config = container.Config(binary=str(tmp_path / "built"), runtime="crun")
     assert container.Kind().known(config).facts == {"version": "crun version 1.8.1"}
-    with pytest.raises(PlatformUnusable, match="built is no runsc: it says crun"):
-        gvisor.Kind().known(gvisor.Config(binary=str(tmp_path / "built")))
 
 
 def test_what_is_no_qemu_is_named(tmp_path: Path) -> None:

@@ -72,3 +72,9 @@ def test_a_cache_that_is_closed_to_the_guest_is_named(
     with pytest.raises(PlatformUnusable, match="is closed to the user nobody") as unusable:
         uml.Kind().check(uml.Config())
     assert unusable.value.fix.startswith("chmod o+x ")
+
+
+def test_a_kernel_is_the_distributions_or_a_file_that_everybody_may_reach() -> None:
+    assert uml.Config().shared_files == {"kernel", "initrd"}
+    with pytest.raises(ValueError, match='"backports" is not allowed; allowed: distribution, the full path'):
+        uml.Config(kernel="backports")
