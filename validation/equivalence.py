@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-import scipy
+from vtax.statistics.apart import median_rank
 
 Bounds: TypeAlias = tuple[float, float]
 CONFIDENCE: Final = 0.9
@@ -63,16 +63,12 @@ def refuting(compared: int) -> float:
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Bounds:
-    """An interval of the median at so much or more, whatever the distribution; unbounded for too few values.
-
-    As many of the lowest and of the highest values are left out as a fair coin allows (Conover, Practical
-    Nonparametric Statistics, 3.2).
-    """
-    left_out = int(scipy.stats.binom.ppf((1 - confidence) / 2, len(values), 0.5)) - 1
-    if left_out < 0:
+    """An interval of the median at so much or more, whatever the distribution; unbounded for too few values."""
+    rank = median_rank(values, confidence)
+    if not rank:
         return -math.inf, math.inf
     ordered = sorted(values)
-    return ordered[left_out], ordered[-1 - left_out]
+    return ordered[rank - 1], ordered[-rank]
 
 
 def microseconds(interval_ns: Bounds, digits: int = 1) -> str:

@@ -64,7 +64,7 @@ class Permuted:
     @classmethod
     def of(cls, quads: Sequence[Quad], rng: np.random.Generator) -> "Permuted":
         """Test trials: the difference of the means against those of trials that are dealt out at random."""
-        a, b = ([fps for quad in quads for fps in side(quad)] for side in (_a, _b))
+        a, b = [fps for quad in quads for fps in quad.a_fps], [fps for quad in quads for fps in quad.b_fps]
         every = np.array([*a, *b])
         mean = float(np.mean(a))
         change = float(np.mean(b)) - mean
@@ -79,11 +79,3 @@ class Permuted:
     def slower(self, significance: float, noise: float) -> bool:
         """Whether B is slower, at this p value and by more than that share."""
         return self.p_value < significance and self.change < -noise
-
-
-def _a(quad: Quad) -> tuple[float, float]:
-    return quad.a_fps
-
-
-def _b(quad: Quad) -> tuple[float, float]:
-    return quad.b_fps

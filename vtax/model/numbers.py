@@ -113,6 +113,16 @@ def interval(estimate: Estimate, form: Format) -> str:
     return ends.get(estimate.bound, f"{low} to {high}")
 
 
+def interval_words(estimate: Estimate, form: Format) -> str:
+    """An interval in a sentence: `95% interval 640 to 658`, of a median so said; all points, or that there is none."""
+    if estimate.points:
+        return all_points(estimate, form)
+    if not estimate.has_interval:
+        return "no interval"
+    median = "median, " if estimate.centre is Centre.MEDIAN else ""
+    return f"{median}95% interval {interval(estimate, form)}"
+
+
 def bracket(estimate: Estimate, form: Format) -> str:
     """`[low, high]`, with `∞)` or `(−∞` where it is open."""
     if estimate.points:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from vtax.model import numbers
 from vtax.model.estimate import Estimate
 from vtax.model.platform import RAW, Platform
-from vtax.statistics import Centre
 
 
 @dataclass(frozen=True)
@@ -42,13 +41,13 @@ def without_trials(platform: Platform) -> Sentence:
 
 def bracket(estimate: Estimate, form: numbers.Format, note: str = "") -> str:
     """An estimate's interval and n, in brackets behind its value."""
+    words = numbers.interval_words(estimate, form)
     if estimate.points:
-        return f"({numbers.all_points(estimate, form)}{note})"
+        return f"({words}{note})"
     if not estimate.has_interval:
-        return f"(n = {estimate.n}, no interval{note})"
+        return f"(n = {estimate.n}, {words}{note})"
     apart = f", {estimate.apart} of which apart" if estimate.apart else ""
-    median = "median, " if estimate.centre is Centre.MEDIAN else ""
-    return f"({median}95% interval {numbers.interval(estimate, form)}, n = {estimate.n}{apart}{note})"
+    return f"({words}, n = {estimate.n}{apart}{note})"
 
 
 def listed(parts: list[str]) -> str:

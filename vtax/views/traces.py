@@ -12,7 +12,6 @@ from pydantic import JsonValue
 from vtax.model import metrics, numbers
 from vtax.model.bound import Bound
 from vtax.model.estimate import Estimate
-from vtax.statistics import Centre
 from vtax.views.palette import Style
 
 Trace = dict[str, JsonValue]
@@ -247,16 +246,10 @@ def _reach(point: Point) -> tuple[float, float]:
 def _hover(platform: str, point: Point, quantity: Quantity) -> str:
     found = point.estimate
     part = f", {point.part}" if point.part else ""
-    interval = "no interval"
-    if found.points:
-        interval = numbers.all_points(found, quantity.form)
-    elif found.has_interval:
-        median = "median, " if found.centre is Centre.MEDIAN else ""
-        interval = f"{median}95% interval {numbers.interval(found, quantity.form)}"
     lines = [
         f"<b>{html.escape(platform)}</b>{part} {html.escape(point.where)}",
         f"{numbers.amount(found, quantity.form)} {quantity.unit}",
-        interval,
+        numbers.interval_words(found, quantity.form),
         f"n = {found.n}, left out {numbers.share(found.left_out)}",
     ]
     if point.deviation is not None:

@@ -1,5 +1,6 @@
 """Values that stand apart: found where they are and hardly where they are not, and medians whose intervals hold."""
 
+import re
 from collections.abc import Callable
 from statistics import NormalDist
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.helpers.paths import ROOT
 from vtax.statistics import (
     Centre,
     Interval,
@@ -22,6 +24,7 @@ from vtax.statistics import (
     total_interval,
     typical_interval,
 )
+from vtax.statistics.apart import _DEVIATIONS, _DEVIATIONS_OF_MORE
 
 SAMPLES = 2000
 FEW = [540.0, 900.0, 902.0]
@@ -194,3 +197,11 @@ def test_of_few_blocks_all_points_are_of_the_load_picked() -> None:
     found = select_maximum({load: dict(enumerate(values)) for load, values in loads.items()}, share=0.001)
     assert found is not None
     assert (found.load, found.interval.points) == ("a", (500.0, 900.0, 901.0))
+
+
+def test_the_page_has_the_distances_that_count() -> None:
+    """A row has what holds for all numbers of values that it names."""
+    text = (ROOT / "docs/verdicts.md").read_text().split("## Trials that stand apart")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (\d+(?:, \d+)*) \| ([\d.]+) \|$", text, re.MULTILINE)
+    assert {int(n): float(wanted) for numbers, wanted in rows for n in numbers.split(", ")} == _DEVIATIONS
+    assert f"| {max(_DEVIATIONS) + 1} or more | {_DEVIATIONS_OF_MORE:g} |" in text
