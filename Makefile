@@ -12,7 +12,7 @@
 # make fuzz, make soak: the same tests at length; docs/testing.md tells what they cover.
 # make bench: vtax beside other tools in the same run; writes bench/RESULTS.md.
 # make validate: known taxes, a slow machine, other tools, undisturbed trials, simulated campaigns, planted artifacts; writes docs/validation.md.
-# make validate-long: gates beside each other on a build made slower, MINUTES=30 more of it; writes docs/validation-long.md.
+# make validate-long: gates on a build made slower and on copies of one, campaigns without a change, MINUTES=30 more; writes docs/validation-long.md.
 
 # Compiled modules are kept, whatever the environment says: tests start vtax some hundred times, and compiling it takes 1.5 s.
 export PYTHONDONTWRITEBYTECODE :=

@@ -6,19 +6,24 @@ from statistics import median
 from typing import Final
 
 import numpy as np
-import scipy
 
 from validation.long.quads import EFFECTS, Quad
-from validation.long.rules import NOISE, RESAMPLES, SIGNIFICANCE, Permuted, by_turns, changes_of, fixed
+from validation.long.rules import (
+    NOISE,
+    RESAMPLES,
+    SIGNIFICANCE,
+    Permuted,
+    bound_of_alarms,
+    by_turns,
+    fixed,
+    most_alarms,
+)
 from validation.section import Check, Section
-from vtax.statistics.unpaired import FALSE_DISCOVERY_RATE
 
 LONGEST: Final = 12
 """Quads of a stretch, after which a gate must have decided."""
 SWAPS: Final = 1_000
 """Stretches without any effect whose levels change names at random."""
-MOST_ALARMS: Final = int(scipy.stats.binom.ppf(0.975, SWAPS, FALSE_DISCOVERY_RATE))
-"""Of these that may be called slower, with chance allowed for."""
 BEHIND: Final = 10.0
 """Points by which the detection of an effect may be less than that of the other rule."""
 QUICKER_AT: Final = (8, 12)
@@ -78,22 +83,21 @@ def section(quads: Sequence[Quad]) -> Section:
 def calibrated(quads: Sequence[Quad], rng: np.random.Generator) -> tuple[float, list[Check]]:
     """Return the p value at which the permutation test has the false alarms of `vtax ab`, and each rule's own."""
     drawn = [_renamed(_stretch(quads, int(at)), rng) for at in rng.integers(len(quads), size=SWAPS)]
-    changes = [changes_of(each) for each in drawn]
     permuted = [Permuted.of(each, rng) for each in drawn]
-    alarms = sum(by_turns(each).slower for each in changes)
+    alarms = sum(by_turns(each).slower for each in drawn)
     slower = sorted(each.p_value for each in permuted if each.change < 0)
     significance = slower[alarms] if alarms < len(slower) else 1.0
     shares = (
         ("vtax ab", alarms, True),
-        (f"vtax ab --fixed {LONGEST}", sum(fixed(each).slower for each in changes), True),
+        (f"vtax ab --fixed {LONGEST}", sum(fixed(each).slower for each in drawn), True),
         ("Firecracker", sum(each.slower(SIGNIFICANCE, NOISE) for each in permuted), False),
     )
     return significance, [
         Check(
             f"no effect ({len(quads)} quads): called slower by {name}",
             f"{100 * count / SWAPS:.1f}% of {SWAPS:,} stretches",
-            f"at most {FALSE_DISCOVERY_RATE:.0%}" if ours else "for comparison",
-            count <= MOST_ALARMS or not ours,
+            bound_of_alarms(SWAPS) if ours else "for comparison",
+            count <= most_alarms(SWAPS) or not ours,
         )
         for name, count, ours in shares
     ]
@@ -102,12 +106,12 @@ def calibrated(quads: Sequence[Quad], rng: np.random.Generator) -> tuple[float, 
 def detected(quads: Sequence[Quad], significance: float, rng: np.random.Generator) -> Detected:
     """Return what each rule finds of an effect, over all stretches."""
     stretches = [_stretch(quads, at) for at in range(len(quads))]
-    turns = [by_turns(changes_of(each)) for each in stretches]
+    turns = [by_turns(each) for each in stretches]
     permuted = [Permuted.of(each, rng) for each in stretches]
     return Detected(
         by_turns=_percent([each.slower for each in turns]),
         quads=median(each.quads for each in turns),
-        fixed=_percent([fixed(changes_of(each)).slower for each in stretches]),
+        fixed=_percent([fixed(each).slower for each in stretches]),
         published=_percent([each.slower(SIGNIFICANCE, NOISE) for each in permuted]),
         calibrated=_percent([each.slower(significance, 0.0) for each in permuted]),
     )

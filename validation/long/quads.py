@@ -1,7 +1,5 @@
 """Quads of floods through a container, A and B by turns: B has work planted on each frame, or as much as A."""
 
-import csv
-import dataclasses
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -11,13 +9,12 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from msgspec import convert
 
+from validation.long.machine import machine_in_words
 from validation.native.busy import Busy, busy
 from validation.native.pairs import DURATION_S, FLOODED_NS, FRAME_BYTES, LEAVE, per_frame_ns
 from validation.trials import Machine, Trials, cell, path_of
 from vtax.keys.cell import Cell
-from vtax.machine.environment import host_environment
 from vtax.platforms import presets
 from vtax.workloads.forwarding.measure.path import ForwardingPath
 
@@ -57,24 +54,6 @@ class Quad:
         return self.b_first_fps, self.b_second_fps
 
 
-def read(path: Path) -> list[Quad]:
-    """Return the quads of a file that `append` wrote; none where there is no file."""
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as rows:
-        return [convert(row, Quad, strict=False) for row in csv.DictReader(rows)]
-
-
-def append(path: Path, quads: list[Quad]) -> None:
-    """Add quads to a file, with its head where it is new."""
-    new = not path.exists()
-    with path.open("a", newline="", encoding="utf-8") as rows:
-        writer = csv.DictWriter(rows, [field.name for field in dataclasses.fields(Quad)], lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerows(map(dataclasses.asdict, quads))
-
-
 def measure_round(number: int, machine: Machine, trials: Trials, directory: Path) -> list[Quad]:
     """Measure a quad of each effect, in an order drawn anew, through a container of their own.
 
@@ -106,12 +85,6 @@ class Ground:
         record = self.trials.usable(self.path, self.asked, emulated=False)
         _, period_ns = per_frame_ns(record)
         return period_ns, self.work.took().mean_ns
-
-
-def machine_in_words() -> str:
-    """Return what machine this is."""
-    found = host_environment()
-    return f"{found.cpus} CPUs ({found.cpu_model or 'of an unknown model'}), Linux {found.kernel}"
 
 
 def _quad(ground: Ground, number: int, effect_percent: int, order: str, own_ns: float) -> Quad:

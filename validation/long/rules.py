@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Final
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from validation.long.quads import Quad
-from vtax.statistics.anytime import anytime_chance
+from vtax.model.metrics import THROUGHPUT
+from vtax.statistics import Change, proportion_interval, relative_change
 from vtax.statistics.unpaired import FALSE_DISCOVERY_RATE
 
 LEAST: Final = 3
@@ -19,7 +20,21 @@ SIGNIFICANCE: Final = 0.01
 NOISE: Final = 0.05
 """Firecracker's defaults: the p value, and the least change of the mean that counts."""
 
-Changes = NDArray[np.float64]
+
+def most_alarms(campaigns: int) -> int:
+    """Return how many campaigns without a change may raise an alarm where 5% do, with chance allowed for."""
+    return int(scipy.stats.binom.ppf(0.975, campaigns, FALSE_DISCOVERY_RATE))
+
+
+def share_of(alarmed: int, campaigns: int) -> str:
+    """Return how many raised an alarm, with the interval of their share, in words."""
+    share = proportion_interval(alarmed, campaigns)
+    return f"{alarmed} of {campaigns} ({share.mean:.0%}; {share.low:.0%} to {share.high:.0%})"
+
+
+def bound_of_alarms(campaigns: int) -> str:
+    """Return the same in words."""
+    return f"at most {most_alarms(campaigns)} of {campaigns:,}: {FALSE_DISCOVERY_RATE:.0%}, with chance allowed for"
 
 
 @dataclass(frozen=True)
@@ -30,26 +45,28 @@ class Found:
     quads: int
 
 
-def changes_of(quads: Sequence[Quad]) -> Changes:
-    """Return the logarithm of what B carries over what A does, quad by quad."""
-    return np.array([np.log(sum(quad.b_fps) / sum(quad.a_fps)) for quad in quads])
-
-
-def by_turns(changes: Changes) -> Found:
+def by_turns(quads: Sequence[Quad]) -> Found:
     """Return what `vtax ab` finds of one cell by the rule that B may not be slower: it looks after every quad."""
-    for quads in range(LEAST, len(changes) + 1):
-        seen = changes[:quads]
-        away = np.asarray(seen.mean() / seen.std(ddof=1))
-        if float(anytime_chance(quads, away)) <= FALSE_DISCOVERY_RATE:
-            return Found(bool(away < 0), quads)
-    return Found(False, len(changes))
+    for seen in range(LEAST, len(quads) + 1):
+        change = _change(quads[:seen], adaptive=True)
+        if change.chance(0.0) <= FALSE_DISCOVERY_RATE:
+            return Found(change.interval.mean < 0, seen)
+    return Found(False, len(quads))
 
 
-def fixed(changes: Changes) -> Found:
-    """Return what `vtax ab --fixed` finds of one cell by the same rule: it looks once, at Student's t."""
-    n = len(changes)
-    t = float(changes.mean() / changes.std(ddof=1)) * n**0.5
-    return Found(bool(scipy.special.stdtr(n - 1, t) <= FALSE_DISCOVERY_RATE), n)
+def fixed(quads: Sequence[Quad]) -> Found:
+    """Return what `vtax ab --fixed` finds of one cell by the same rule: it looks once."""
+    change = _change(quads, adaptive=False)
+    beyond = change.interval.high is not None and change.interval.high < 0
+    return Found(beyond and change.p_below(0.0) <= FALSE_DISCOVERY_RATE, len(quads))
+
+
+def _change(quads: Sequence[Quad], *, adaptive: bool) -> Change:
+    sides = ([fmean(quad.a_fps) for quad in quads], [fmean(quad.b_fps) for quad in quads])
+    change = relative_change(*sides, resolution=THROUGHPUT.resolution, adaptive=adaptive, paired=True)
+    if change is None:
+        raise ValueError(f"no change of {len(quads)} quads, or of quads without a frame")
+    return change
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """Statistics of trust: no number without its interval and its n.
 
 `interval` means and proportions, `apart` medians where trials collapse or have two modes, `resolution` the steps that
-values come in, `anytime` means whose values decided how many there are, `autocorrelation` of values that are not
-independent, `paired` comparisons within blocks, `unpaired` ones without, `many` comparisons at once, `change` whether
-campaigns differ by more than a tolerance, by the `evidence`, `campaigns` how far they lie apart though nothing changed,
-`power` the smallest change that would have been found, `changepoints` where a series of campaigns changes, `selection`
-the maximum over loads, `histograms` of delay, `distributions` and their `quantiles`, `search` loads by their loss,
-`fairness` of what is shared, `artifacts` in many durations of one operation.
+values come in, `anytime` means whose values decided how many there are, `centre` the same of pairs though some stand
+apart, `autocorrelation` of values that are not independent, `paired` comparisons within blocks, `unpaired` ones
+without, `many` comparisons at once, `change` whether campaigns differ by more than a tolerance, by the `evidence`,
+`campaigns` how far they lie apart though nothing changed, `power` the smallest change that would have been found,
+`changepoints` where a series of campaigns changes, `selection` the maximum over loads, `histograms` of delay,
+`distributions` and their `quantiles`, `search` loads by their loss, `fairness` of what is shared, `artifacts` in many
+durations of one operation.
 Each function names its source.
 """
 

@@ -44,7 +44,7 @@ def anytime_interval(values: Values, confidence: float = CONFIDENCE) -> Interval
     if not sample.size or not np.isfinite(sample).all():
         raise ValueError(f"a mean needs at least one value, all finite: {list(values)!r}")
     n, mean = int(sample.size), float(sample.mean())
-    reach = _reach(n, 1 - confidence)
+    reach = t_reach(n, 1 - confidence)
     if reach is None:
         return Interval(mean, None, None, n)
     half_width = reach * float(sample.std(ddof=1)) if np.ptp(sample) else 0.0
@@ -100,8 +100,8 @@ def repeated_mean(*, adaptive: bool) -> RepeatedInterval:
     return interval
 
 
-def _reach(n: int, miss: float) -> float | None:
-    """The half width in sample standard deviations; None where so few values cannot exclude any mean.
+def t_reach(n: int, miss: float) -> float | None:
+    """Return the half width in sample standard deviations; None where so few values cannot exclude any mean.
 
     The evidence against a mean at t standard errors is (1 + n g)^(-1/2) [(1 + u) / (1 + u / (1 + n g))]^(n/2)
     with u = t^2 / (n - 1) and g the effect's variance; it is solved for 1 / miss.
@@ -130,21 +130,22 @@ def anytime_rank(values: Values, confidence: float) -> int:
 
 @lru_cache(maxsize=1024)
 def _rank(n: int, miss: float) -> int:
-    beyond = np.arange(n // 2 + 1)
-    evidence = n * math.log(2) + scipy.special.betaln(beyond + 1, n - beyond + 1)
-    return int((evidence >= -math.log(miss)).sum())
+    return int((log_sign_evidence(n)[: n // 2 + 1] >= -math.log(miss)).sum())
 
 
-def anytime_chance(n: int, deviations: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the chance of a sample mean so many sample standard deviations from the true one at any number of values.
+def log_sign_evidence(n: int) -> NDArray[np.float64]:
+    """Return the logarithm of the evidence against a median that 0, 1 ... n of `n` values lie below: (n + 1,)."""
+    below = np.arange(n + 1)
+    found: NDArray[np.float64] = n * math.log(2) + scipy.special.betaln(below + 1, n - below + 1)
+    return found
 
-    The inverse of the evidence against that mean at `n` values, two or more: the least miss whose interval excludes it.
-    """
+
+def log_t_evidence(n: int, deviations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithm of the evidence against a mean so many sample standard deviations from that of n values."""
     spread = 1 + n * EFFECT_VARIANCE
     # Of values that do not vary the deviations are infinite, and the evidence is not.
     u = n * np.square(np.minimum(np.abs(deviations), _MANY)) / (n - 1)
-    evidence = (n * (np.log1p(u) - np.log1p(u / spread)) - math.log(spread)) / 2
-    found: NDArray[np.float64] = np.exp(-np.maximum(evidence, 0))
+    found: NDArray[np.float64] = (n * (np.log1p(u) - np.log1p(u / spread)) - math.log(spread)) / 2
     return found
 
 

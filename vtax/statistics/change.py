@@ -167,11 +167,12 @@ def _change(
         reach = evidence.reach(1 - confidence)
         if reach is None:
             return Interval(shown(difference), None, None, evidence.n)
-        low, high = shown(difference - reach - resolution), shown(difference + reach + resolution)
+        low, high = shown(difference - reach[0] - resolution), shown(difference + reach[1] + resolution)
         return Interval(shown(difference), low, high, evidence.n)
 
-    def chance_of(bound: float) -> float:
-        return evidence.chance(max(abs(difference - scaled(bound)) - resolution, 0.0))
+    def distance_to(bound: float) -> float:
+        distance = scaled(bound) - difference
+        return math.copysign(max(abs(distance) - resolution, 0.0), distance)
 
     def moved(bound: float, side: int, p_value: float) -> float | None:
         distance = evidence.detectable(p_value)
@@ -181,10 +182,16 @@ def _change(
         return change if least <= change < math.inf else None
 
     def lacking(bound: float, p_value: float) -> int | None:
-        times = evidence.times(abs(difference - scaled(bound)) - resolution, p_value)
+        times = evidence.times(distance_to(bound), p_value)
         return None if times is None else max(1, math.ceil(evidence.n * (times - 1)))
 
-    return Change(interval_at(confidence), interval_at, chance_of, moved, lacking)
+    return Change(
+        interval_at(confidence),
+        interval_at,
+        lambda bound: evidence.chance(distance_to(bound)),
+        moved,
+        lacking,
+    )
 
 
 def _samples(first: Sequence[float], second: Sequence[float]) -> tuple[Values, Values]:

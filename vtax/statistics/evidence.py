@@ -15,30 +15,33 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from vtax.statistics.anytime import anytime_chance, anytime_interval
+from vtax.statistics.anytime import anytime_interval
 from vtax.statistics.campaigns import CampaignScatter
+from vtax.statistics.centre import centre_chance, centre_distance, centre_interval
 from vtax.statistics.power import MOST_TIMES, detectable_distance, scatter_ratios, times_as_many
 from vtax.statistics.unpaired import welch, welch_freedom
 
 _HALVINGS: Final = 40
 
 Values = NDArray[np.float64]
+Reach = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Evidence:
     """A difference, and how sure it is, as distances on its scale.
 
-    `n` counts the values of both sides, or the pairs. `reach` is the half width of the interval that misses with a
-    chance, None without one. `chance` is the one-sided p value of an estimate so far from a bound. `detectable` is how
+    `n` counts the values of both sides, or the pairs. `reach` is how far the interval that misses with a chance goes
+    below and above the difference, None without one. `chance` is the one-sided p value of a bound so far above the
+    difference or, of a distance of less than nothing, below it. `detectable` is how
     far the truth must lie from a bound for 80% of such trials to exclude it from the interval at that p value, None
-    where no distance does. `times` is how many times as many values would tell the difference from a bound so far away,
-    None where no number would.
+    where no distance does. `times` is how many times as many values would tell the difference from a bound so far above
+    or below, None where no number would.
     """
 
     difference: float
     n: int
-    reach: Callable[[float], float | None]
+    reach: Callable[[float], Reach | None]
     chance: Callable[[float], float]
     detectable: Callable[[float], float | None]
     times: Callable[[float, float], float | None]
@@ -63,8 +66,10 @@ def _of_values(
     one: Values, other: Values, sides: Sequence[Values], resolution: float, adaptive: bool, confidence: float
 ) -> Evidence:
     difference = float(other.mean() - one.mean())
+    if adaptive and len(sides) == 1:
+        return _of_pairs_at_any_number(sides[0], confidence)
     if adaptive:
-        return _anytime(difference, sides, confidence)
+        return _of_sides_at_any_number(difference, (one, other), confidence)
     if not any(np.ptp(side) for side in sides):
         return _constant(difference, sides, resolution)
     if len(sides) == 1:
@@ -77,16 +82,17 @@ def _of_campaigns(
 ) -> Evidence:
     """The evidence of values, in two campaigns that lie so far apart though nothing changed."""
 
-    def reach(miss: float) -> float | None:
+    def reach(miss: float) -> Reach | None:
         own = values.reach(miss)
-        return None if own is None else campaigns.reach(miss / 2, own)
+        return None if own is None else _either_side(campaigns.reach(miss / 2, max(own)))
 
     def own_reach(p_value: float) -> float | None:
         # An anytime-valid p value is what both ends of an interval miss together.
-        return values.reach(p_value if adaptive else 2 * p_value)
+        own = values.reach(p_value if adaptive else 2 * p_value)
+        return None if own is None else max(own)
 
     def chance(distance: float) -> float:
-        return max(values.chance(distance), campaigns.chance(distance, own_reach))
+        return max(values.chance(distance), campaigns.chance(abs(distance), own_reach))
 
     def detectable(p_value: float) -> float | None:
         own = values.detectable(p_value)
@@ -98,10 +104,14 @@ def _of_campaigns(
         reach,
         chance,
         detectable,
-        lambda room, p_value: campaigns.times(
-            room, min(p_value, (1 - confidence) / 2), lambda left: values.times(left, p_value)
+        lambda distance, p_value: campaigns.times(
+            abs(distance), min(p_value, (1 - confidence) / 2), lambda left: values.times(left, p_value)
         ),
     )
+
+
+def _either_side(distance: float) -> Reach:
+    return distance, distance
 
 
 def _differences(one: Values, other: Values) -> Values:
@@ -121,10 +131,12 @@ def _paired(difference: float, differences: Values, confidence: float) -> Eviden
     return Evidence(
         difference,
         n,
-        lambda miss: float(scipy.special.stdtrit(n - 1, 1 - miss / 2)) * error,
-        lambda distance: float(scipy.special.stdtr(n - 1, -distance / error)),
+        lambda miss: _either_side(float(scipy.special.stdtrit(n - 1, 1 - miss / 2)) * error),
+        lambda distance: float(scipy.special.stdtr(n - 1, -abs(distance) / error)),
         detectable,
-        lambda room, p_value: times_as_many(room, error, n - 1, min(p_value, (1 - confidence) / 2)),
+        lambda distance, p_value: times_as_many(
+            abs(distance), error, n - 1, min(p_value, (1 - confidence) / 2)
+        ),
     )
 
 
@@ -141,10 +153,12 @@ def _welch(difference: float, one: Values, other: Values, confidence: float) -> 
     return Evidence(
         difference,
         len(one) + len(other),
-        lambda miss: float(scipy.special.stdtrit(freedom, 1 - miss / 2)) * error,
-        lambda distance: float(scipy.special.stdtr(freedom, -distance / error)),
+        lambda miss: _either_side(float(scipy.special.stdtrit(freedom, 1 - miss / 2)) * error),
+        lambda distance: float(scipy.special.stdtr(freedom, -abs(distance) / error)),
         detectable,
-        lambda room, p_value: times_as_many(room, error, freedom, min(p_value, (1 - confidence) / 2)),
+        lambda distance, p_value: times_as_many(
+            abs(distance), error, freedom, min(p_value, (1 - confidence) / 2)
+        ),
     )
 
 
@@ -160,10 +174,10 @@ def _constant(difference: float, sides: Sequence[Values], resolution: float) -> 
         return Evidence(
             difference,
             n,
-            lambda miss: 0.0,
-            lambda distance: smallest if distance > 0 else 0.5,
+            lambda miss: _either_side(0.0),
+            lambda distance: smallest if distance else 0.5,
             lambda p_value: 0.0 if smallest <= p_value else None,
-            lambda room, p_value: None,
+            lambda distance, p_value: None,
         )
     # A step's variance is its square over 12; a pair's difference has two of them.
     error = resolution * math.sqrt((2 / n if paired else sum(1 / len(side) for side in sides)) / 12)
@@ -171,36 +185,61 @@ def _constant(difference: float, sides: Sequence[Values], resolution: float) -> 
     return Evidence(
         difference,
         n,
-        lambda miss: 0.0,
-        lambda distance: float(scipy.special.stdtr(freedom, -distance / error)),
+        lambda miss: _either_side(0.0),
+        lambda distance: float(scipy.special.stdtr(freedom, -abs(distance) / error)),
         lambda p_value: detectable_distance(scipy.special.stdtrit(freedom, [1 - p_value]) * error, error),
-        lambda room, p_value: times_as_many(room, error, freedom, p_value),
+        lambda distance, p_value: times_as_many(abs(distance), error, freedom, p_value),
     )
 
 
-def _anytime(difference: float, sides: Sequence[Values], confidence: float) -> Evidence:
-    """Each side's confidence sequence, which miss half each, or that of the pairs' differences.
+def _of_pairs_at_any_number(differences: Values, confidence: float) -> Evidence:
+    """A t-test's and a sign test's evidence together, so that pairs which stand apart do not hide the others.
 
-    The p value is the least miss that excludes a bound.
+    What is detectable is so by the deviation of all pairs, of those that stand apart too.
     """
+    n, difference, median = len(differences), float(differences.mean()), float(np.median(differences))
+
+    def reach(miss: float) -> Reach | None:
+        found = centre_interval(differences, miss)
+        return None if found is None else (difference - found[0], found[1] - difference)
+
+    def detectable(p_value: float) -> float | None:
+        distance = centre_distance(n, min(p_value, 1 - confidence))
+        return None if distance is None else distance * float(differences.std(ddof=1))
+
+    def times(distance: float, p_value: float) -> float | None:
+        # No number of pairs excludes what lies between their mean and their median.
+        within = math.copysign(1, distance) * (median - difference - distance) >= 0
+        return None if within and distance else _times(distance, detectable(p_value))
+
+    return Evidence(
+        difference,
+        n,
+        reach,
+        lambda distance: float(centre_chance(differences, difference + distance)) if distance else 1.0,
+        detectable,
+        times,
+    )
+
+
+def _of_sides_at_any_number(difference: float, sides: tuple[Values, Values], confidence: float) -> Evidence:
+    """Each side's confidence sequence, which miss half each. The p value is the least miss that excludes a bound."""
 
     def halves(miss: float) -> list[float] | None:
-        found = [anytime_interval(side.tolist(), 1 - miss / len(sides)) for side in sides]
+        found = [anytime_interval(side.tolist(), 1 - miss / 2) for side in sides]
         known = [at.high - at.mean for at in found if at.high is not None]
         return known if len(known) == len(sides) else None
 
-    def reach(miss: float) -> float | None:
+    def reach(miss: float) -> Reach | None:
         found = halves(miss)
-        return None if found is None else sum(found)
+        return None if found is None else _either_side(sum(found))
 
     def chance(distance: float) -> float:
-        if len(sides) == 1:
-            return _chance(sides[0], distance)
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            at = reach(middle)
-            low, high = (middle, high) if at is None or at >= distance else (low, middle)
+            at = halves(middle)
+            low, high = (middle, high) if at is None or sum(at) >= abs(distance) else (low, middle)
         return high
 
     def detectable(p_value: float) -> float | None:
@@ -213,16 +252,17 @@ def _anytime(difference: float, sides: Sequence[Values], confidence: float) -> E
         error = math.hypot(*(float(side.std(ddof=1)) / math.sqrt(len(side)) for side in sides))
         return detectable_distance(critical, error)
 
-    def times(room: float, p_value: float) -> float | None:
-        """As of intervals that become narrower with the root of the values' number."""
-        distance = detectable(p_value)
-        found = None if distance is None or room <= 0 else (distance / room) ** 2
-        return found if found is not None and found <= MOST_TIMES else None
+    return Evidence(
+        difference,
+        sum(map(len, sides)),
+        reach,
+        chance,
+        detectable,
+        lambda distance, p_value: _times(distance, detectable(p_value)),
+    )
 
-    return Evidence(difference, sum(map(len, sides)), reach, chance, detectable, times)
 
-
-def _chance(differences: Values, distance: float) -> float:
-    deviation = float(differences.std(ddof=1)) if np.ptp(differences) else 0.0
-    deviations = distance / deviation if deviation else math.copysign(math.inf, distance) if distance else 0.0
-    return float(anytime_chance(len(differences), np.asarray(deviations)))
+def _times(distance: float, detectable: float | None) -> float | None:
+    """As of intervals that become narrower with the root of the values' number."""
+    found = None if detectable is None or not distance else (detectable / distance) ** 2
+    return found if found is not None and found <= MOST_TIMES else None

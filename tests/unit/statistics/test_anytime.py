@@ -18,7 +18,7 @@ from vtax.statistics import (
     mean_interval,
     relative_width,
 )
-from vtax.statistics.anytime import EFFECT_VARIANCE, anytime_chance
+from vtax.statistics.anytime import EFFECT_VARIANCE, log_t_evidence
 
 VALUES = st.lists(st.floats(0, 1000), min_size=1, max_size=30)
 
@@ -162,11 +162,10 @@ def test_a_ratio_of_two_maxima_spans_both_intervals() -> None:
 
 
 @given(st.integers(3, 300), st.floats(1e-12, 0.5))
-def test_the_chance_is_the_least_miss_whose_interval_excludes_a_mean(n: int, miss: float) -> None:
+def test_the_evidence_against_an_end_is_one_over_the_miss(n: int, miss: float) -> None:
     alike = np.resize([-1.0, 1.0], n)
     found = anytime_interval((alike / alike.std(ddof=1)).tolist(), 1 - miss)
-    if found.high is None:
-        assert anytime_chance(n, np.asarray(math.inf)) >= miss * (1 - 1e-9)
-    else:
-        assert anytime_chance(n, np.asarray(found.high - found.mean)) == pytest.approx(miss, rel=1e-6)
-    assert anytime_chance(n, np.asarray(0.0)) == 1
+    away = math.inf if found.high is None else found.high - found.mean
+    least = float(np.exp(-log_t_evidence(n, np.asarray(away))))
+    assert least >= miss * (1 - 1e-9) if found.high is None else least == pytest.approx(miss, rel=1e-6)
+    assert log_t_evidence(n, np.asarray(0.0)) <= 0
