@@ -84,7 +84,7 @@ def ab(
     markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False,
     json: Json = False,
 ) -> int:
-    """Measure A and B by turns until every rule is decided, or so often as is typed (docs/ab.md).
+    """Measure A and B by turns until every rule is decided, or N quads of each (docs/ab.md).
 
     \b
     Exit status:

@@ -11,6 +11,10 @@ from vtax.statistics import Centre
 
 Format = Callable[[float], str]
 
+L1_MBPS = "Mbit/s L1"
+"""The unit of loads and throughput where there is room for the layer: frames with all that layer 1 puts around them."""
+L4_MBPS = "Mbit/s L4"
+"""The same of goodput: the payload of layer 4."""
 MINUS = "−"
 BEYOND_USE = 1000
 """An upper bound so many times farther from the estimate than the lower one bounds nothing.
@@ -20,7 +24,7 @@ That is an upper bound of so many times the estimate where the interval is one o
 
 
 def mbps(value: float) -> str:
-    """Layer-1 Mbit/s with one decimal."""
+    """Mbit/s of either layer with one decimal."""
     return _signed(f"{value:,.1f}")
 
 

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from pydantic import JsonValue
 
+from vtax.model import numbers
 from vtax.model.dimensions import LOAD, load_label, load_phrase
 from vtax.model.estimate import Estimate
 from vtax.model.frames import frame_levels, without_streams
@@ -88,8 +89,8 @@ def throughput_by_load(summary: Summary) -> Figure:
         }
         drawn = plot(
             [diagonal(reach), *lines],
-            "offered load, Mbit/s",
-            "received, Mbit/s",
+            f"offered load, {numbers.L1_MBPS}",
+            f"received, {numbers.L1_MBPS}",
             xaxis=offered,
             yaxis=received,
         )
@@ -145,7 +146,7 @@ def maximum_by_streams(summary: Summary) -> Figure:
             ("accumulated", accumulated, side_by_side),
             ("each stream", each, in_lanes),
         ):
-            drawn = plot(traces, "streams", "received, Mbit/s", **axes, **mode)
+            drawn = plot(traces, "streams", f"received, {numbers.L1_MBPS}", **axes, **mode)
             panels.append(Panel(f"{size}, {title}", drawn, row=size))
     return Figure(
         name="maximum-by-streams",
@@ -178,7 +179,7 @@ def delay_percentiles(summary: Summary) -> Figure:
             )
             drawn = plot(
                 lines,
-                "intended load, Mbit/s per stream",
+                f"intended load, {numbers.L1_MBPS} per stream",
                 "one-way delay, µs",
                 xaxis=_load_axis(here),
                 yaxis={"type": "log", "dtick": 1, "exponentformat": "none", "separatethousands": True},
@@ -217,7 +218,7 @@ def loss_by_load(summary: Summary) -> Figure:
         )
         drawn = plot(
             lines,
-            "intended load, Mbit/s per stream",
+            f"intended load, {numbers.L1_MBPS} per stream",
             "frames lost, %",
             xaxis=_load_axis(here),
             yaxis={"range": [-0.04 * most, 1.06 * most], "nticks": 6},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects
 from pydantic import JsonValue
 
+from vtax.model import numbers
 from vtax.model.bound import Bound
 from vtax.views.figure import Figure, Panel, figure, plot
 from vtax.views.message_tables import messages_table
@@ -50,7 +51,7 @@ def _plot(summary: Summary, rows: list[MessageGoodput], reach: float) -> plotly.
     }
     goodputs: dict[str, JsonValue] = {"range": [0, reach], "nticks": 6}
     full = dotted({row.message_bytes: row.link_mbps for row in rows if row.message_bytes and row.link_mbps})
-    return plot([full, *lines], "message, byte", "goodput, Mbit/s", xaxis=ticks, yaxis=goodputs)
+    return plot([full, *lines], "message, byte", f"goodput, {numbers.L4_MBPS}", xaxis=ticks, yaxis=goodputs)
 
 
 def _point(row: MessageGoodput) -> Point:

@@ -33,12 +33,12 @@ GOODPUT, RATIO = "goodput", "ratio"
 
 
 def messages_table(summary: Summary) -> Table:
-    """A row a platform and length: the mean over repetitions, their standard deviation, and the reference's share."""
+    """A row a platform and length: the goodput, the repetitions' standard deviation, and the reference's share."""
     return Table(
         name="messages",
         title="Goodput by message",
         note=with_sources(
-            "Layer-4 payload of one stream: mean over repetitions with its 95% interval; s.d. is their standard "
+            "Layer-4 payload of one stream over the repetitions, with its 95% interval; s.d. is their standard "
             "deviation. Of link: share of the goodput of a full link. Ratio: to raw, the bare hosts, paired within "
             "blocks; for emulated platforms, to the first of them.",
             [row.source for row in summary.streams.published_goodput],

@@ -28,9 +28,9 @@ def response_time_by_message(summary: Summary) -> Figure:
     return Figure(
         name="response-time-by-message",
         title="Response time by request length",
-        caption="Mean over the repetitions. Error bars: one standard deviation of the repetitions' means, as in the "
-        "paper. Both axes are logarithmic: a bar without a lower end has a deviation of at least its mean. Dashed: "
-        "emulated CPU.",
+        caption="Mean over the repetitions, or median where some lie far from the others. Error bars: one standard "
+        "deviation of the repetitions' means, as in the paper. Both axes are logarithmic: a bar without a lower end "
+        "has a deviation of at least its mean. Dashed: emulated CPU.",
         panels=tuple(panels),
         platforms=tuple(platform.name for platform in summary.platforms if platform.name in measured),
         table=cell_table(summary, "responses"),

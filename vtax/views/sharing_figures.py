@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
+from vtax.model import numbers
 from vtax.model.bound import Bound
 from vtax.model.dimensions import guests_phrase
 from vtax.model.estimate import Estimate
@@ -62,7 +63,7 @@ def goodput_by_guests(summary: Summary) -> Figure:
             lines: list[JsonValue] = [level(i, mbps) for i, mbps in enumerate(link_mbps) if mbps]
             reach = 1.06 * max(full, *(row.aggregate_mbps.value for row in here))
             axes = _axes(guests, reach)
-            drawn = plot(traces, "guests", "goodput, Mbit/s", **axes, **mode, shapes=lines)
+            drawn = plot(traces, "guests", f"goodput, {numbers.L4_MBPS}", **axes, **mode, shapes=lines)
             panels.append(Panel(f"{title}, {name}", drawn, row=title))
     return Figure(
         name="goodput-by-guests",
