@@ -1,5 +1,7 @@
 """Metrics that several kinds of workload have."""
 
+from dataclasses import replace
+
 from vtax.model import numbers
 from vtax.model.late import late
 from vtax.model.metric import BUCKET, HOST_CPU, ONE_IN_A_THOUSAND, SINK_CPU, Better, Metric
@@ -39,6 +41,13 @@ THROUGHPUT = Metric(
     resolution=ONE_IN_A_THOUSAND,
 )
 """Layer 1, all streams together."""
+PDR_THROUGHPUT = replace(THROUGHPUT, name="pdr")
+"""Throughput at the best of several loads that lost at most 0.5%."""
+NDR_THROUGHPUT = replace(THROUGHPUT, name="ndr")
+"""Throughput at the best of several loads that lost no frame."""
+MAXIMUM_THROUGHPUT = replace(THROUGHPUT, name="maximum")
+"""Throughput at the best of several loads, whatever was lost."""
+OF_LOADS = (PDR_THROUGHPUT, NDR_THROUGHPUT, MAXIMUM_THROUGHPUT)
 GOODPUT = Metric(
     name="goodput",
     column="goodput_mbps",

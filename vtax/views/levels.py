@@ -8,6 +8,7 @@ from typing import TypeAlias
 from vtax.model.levels import Further
 from vtax.results import Result
 from vtax.scenario.grid import text
+from vtax.scenario.names import Key
 
 Levels = Mapping[str, str]
 """Factors and fixed keys of the testbed by name, `platform` among them, each with its level as text."""
@@ -39,6 +40,14 @@ def levels(base: Levels, platform: str, own: Mapping[str, PlainLevel], further: 
 def matches(found: Levels, wanted: Mapping[str, Collection[str]]) -> bool:
     """Whether each level wanted is one of those found."""
     return all(found.get(name, "") in options for name, options in wanted.items())
+
+
+def column_of(factor: str) -> str:
+    """Return a factor's name in cells, whichever of its names is given; an unknown one as it is."""
+    try:
+        return Key.parse(factor).column
+    except ValueError:
+        return factor
 
 
 def words(of: Mapping[str, str]) -> str:

@@ -11,11 +11,10 @@ from msgspec import Struct
 from vtax.model.bound import Bound, Limit, main_limit
 from vtax.model.cell import Cell
 from vtax.model.estimate import Estimate, repeated_estimate
+from vtax.model.levels import Level
 from vtax.model.marks import GENERATOR_LIMITED, LIMIT_UNKNOWN, LINK_LIMITED, UPLINK_LIMITED
 from vtax.model.metric import Metric
-from vtax.model.metrics import (
-    THROUGHPUT,
-)
+from vtax.model.metrics import THROUGHPUT
 from vtax.model.reading import USABLE, read_cells
 from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
@@ -74,9 +73,11 @@ class MeasuredCell:
     """A cell's values of each metric by name, one a repetition that has it; `blocks` counts the usable ones.
 
     `steps` are the widths of the steps that values come in, in the metric's unit, of metrics that record them.
-    `limit` is what bounded the throughput or goodput in the platform's stead: of it there is only a lower bound.
+    `limits` are what bounded metrics in the platform's stead, by name: of these there is only a lower bound.
     `late` counts the repetitions by metric whose value is withheld since the source was too late. `by_block` has the
-    values by block, by metric, where cells of one campaign are compared block by block; else it is empty.
+    values by block, by metric, where cells of one campaign are compared block by block; else it is empty. `loads` are
+    those that are taken together, which are cells of their own; empty of any other cell. `less_than` has by metric what
+    was offered, a value a repetition, at a load that shows that the metric is less.
     """
 
     cell: str
@@ -86,15 +87,21 @@ class MeasuredCell:
     values: Mapping[str, Sequence[float]]
     marks: tuple[str, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)
-    limit: Limit | None = None
+    limits: Mapping[str, Limit] = field(default_factory=dict)
     late: Mapping[str, int] = field(default_factory=dict)
     by_block: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    loads: frozenset[Level] = frozenset()
+    less_than: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    def values_of(self, metric: Metric) -> Sequence[float]:
+        """Return a metric's values; none of one that such cells do not have."""
+        return self.values.get(metric.name, ())
 
     def lacks(self, metric: Metric) -> int:
         """How many repetitions have no value of a quantile though their source was in time: they may have lost it."""
         if not metric.quantile:
             return 0
-        return self.blocks - len(self.values[metric.name]) - self.late.get(metric.name, 0)
+        return self.blocks - len(self.values_of(metric)) - self.late.get(metric.name, 0)
 
     def resolution(self, metric: Metric) -> Resolution:
         """Return how finely a metric's values are known."""
@@ -102,7 +109,7 @@ class MeasuredCell:
 
     def limit_of(self, metric: Metric) -> Limit | None:
         """What bounded a metric; None where its values are the platform's own."""
-        return self.limit if metric.is_bounded else None
+        return self.limits.get(metric.name)
 
     def bound(self, metric: Metric) -> Bound:
         """How a metric's mean is read."""
@@ -110,14 +117,14 @@ class MeasuredCell:
 
     def step(self, metric: Metric) -> float:
         """Return the width of the steps that a metric's values come in, in its unit; it needs a value."""
-        return self.resolution(metric).at(fmean(self.values[metric.name]))
+        return self.resolution(metric).at(fmean(self.values_of(metric)))
 
     def mean(self, metric: Metric, *, adaptive: bool) -> Estimate | None:
         """Return a metric's mean, whatever stands apart; None where it has no value.
 
         `adaptive` values decided how many there are.
         """
-        values = self.values[metric.name]
+        values = self.values_of(metric)
         if not values:
             return None
         mean = repeated_estimate(values, 0.0, self.resolution(metric), repeated_mean(adaptive=adaptive))
@@ -151,12 +158,17 @@ def read_measured(result: Result, *, by_block: bool = False) -> dict[Key, Measur
     """
     if is_searched(result):
         return {(row.cell, row.uut_context): _found(row) for row in result.read(_SEARCHED, _Goal)}
-    catalogue = CATALOGUES[workload_kind(result)]
-    cells = read_cells(result, catalogue.reading, catalogue.metrics)
+    metrics = metrics_of(result)
+    cells = read_cells(result, CATALOGUES[workload_kind(result)].reading, metrics)
+    return measured_cells(cells, metrics, by_block=by_block)
+
+
+def measured_cells(
+    cells: Sequence[Cell], metrics: Sequence[Metric], *, by_block: bool = False
+) -> dict[Key, MeasuredCell]:
+    """Return what is compared of those of these cells that have a usable trial, in the order of their names."""
     usable = sorted((cell.key, cell.uut_context, place) for place, cell in enumerate(cells) if cell.is_usable)
-    return {
-        (key, context): _measured(cells[place], catalogue.metrics, by_block) for key, context, place in usable
-    }
+    return {(key, context): _measured(cells[place], metrics, by_block) for key, context, place in usable}
 
 
 def recorded_names(result: Result) -> frozenset[str]:
@@ -179,8 +191,12 @@ def _found(goal: _Goal) -> MeasuredCell:
         goal.blocks,
         {THROUGHPUT.name: goal.received_mbps or []},
         tuple(sorted({*goal.marks})),
-        limit=main_limit(limits),
+        limits=_limits((THROUGHPUT,), main_limit(limits)),
     )
+
+
+def _limits(metrics: Iterable[Metric], limit: Limit | None) -> dict[str, Limit]:
+    return {metric.name: limit for metric in metrics if metric.is_bounded} if limit else {}
 
 
 def _measured(cell: Cell, metrics: Sequence[Metric], by_block: bool) -> MeasuredCell:
@@ -193,7 +209,7 @@ def _measured(cell: Cell, metrics: Sequence[Metric], by_block: bool) -> Measured
         {metric.name: cell.values(metric.column) for metric in metrics},
         tuple(cell.marks),
         {name: max(widths, default=0.0) for name, widths in steps.items()},
-        main_limit(cell.limits.values()),
+        _limits(metrics, main_limit(cell.limits.values())),
         {
             metric.name: late
             for metric in metrics

@@ -47,7 +47,12 @@ def test_a_change_with_one_bound_decides_what_that_bound_decides(
     mean = next(0.0 if end is None else end for end in (low, high, 0.0) if end is not None)
     found = Interval(mean, low, high, 6)
     evidence = Change(found, lambda _: found, lambda _: 1e-6, lambda *_: None, lambda *_: None)
-    (one,) = judge(parse_rules(rule), [replace(row, evidence=evidence)], [(row.cell, row.uut_context)], [])
+    (one,) = judge(
+        parse_rules(rule),
+        [replace(row, evidence=evidence)],
+        [sides[1].measured[row.cell, row.uut_context]],
+        [],
+    )
     assert one.outcome is outcome
 
 

@@ -147,7 +147,7 @@ def test_a_worse_level_breaks_the_rule_and_an_equal_one_passes(tmp_path: Path, c
     assert {one.reason for one in few.judged} == {"too few values for an interval"}
 
 
-def rows_of(logarithms: list[list[float]], rules: str) -> tuple[list[CellChange], list[tuple[str, str]]]:
+def rows_of(logarithms: list[list[float]], rules: str) -> tuple[list[CellChange], list[MeasuredCell]]:
     """Cells of which B is the reference times e to these, quad by quad."""
     sides = [
         {
@@ -168,7 +168,7 @@ def rows_of(logarithms: list[list[float]], rules: str) -> tuple[list[CellChange]
     found = changes(
         sides[0], sides[1], [(key, key) for key in keys], [THROUGHPUT], 0.05, adaptive=True, unit=Unit.QUAD
     )
-    return found, keys
+    return found, [*sides[1].values()]
 
 
 @settings(max_examples=30, deadline=None)

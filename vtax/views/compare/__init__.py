@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vtax.inputs import InputError
+from vtax.model.metrics import THROUGHPUT
 from vtax.views.compare.changes import CellChange, ChangeVerdict, changes
 from vtax.views.compare.conditions import CONTEXT, Difference, check_conditions, differences, noted
 from vtax.views.compare.earlier import CampaignEffect, read_earlier
@@ -121,11 +122,18 @@ def compare(
     anytime = a.unit is Unit.QUAD and adaptive
     rows = changes(a.measured, b.measured, pairs, a.metrics, within, adaptive, a.unit, effect)
     before, after = {one for one, _ in pairs}, {other for _, other in pairs}
-    absent = [*_absent(b, "B", a.measured, before), *_absent(a, "A", b.measured, after), *_unusable(a, b)]
+    absent = [
+        *_absent(b, "B", a.measured, before),
+        *_absent(a, "A", {key: cell for key, cell in b.measured.items() if key not in a.measured}, after),
+        *_unusable(a, b),
+    ]
     if a.unit is Unit.QUAD:
         # A cell is judged in the context that both levels have, be there a stray trial in another.
         judged_cells = {cell for cell, _ in after}
         absent = [one for one in absent if one.cell not in judged_cells]
+    judged = judge(rules, rows, [b.measured[other] for _, other in pairs], absent, anytime=anytime)
+    if pairs:
+        _check_of_loads(rules, judged)
     return Comparison(
         a=a.name,
         b=b.name,
@@ -140,10 +148,21 @@ def compare(
         only_in_b=_others(b.measured, after),
         without_trials=without_trials,
         rules=rules,
-        judged=judge(rules, rows, [other for _, other in pairs], absent, anytime=anytime),
+        judged=judged,
         damaged=[*dict.fromkeys([*a.damaged, *b.damaged])],
         effect=effect,
     )
+
+
+def _check_of_loads(rules: Sequence[Rule], judged: Sequence[Judged]) -> None:
+    """InputError for a rule on several loads together where no cell has several."""
+    for rule in rules:
+        if rule.is_of_loads and not any(one.rule is rule for one in judged):
+            other = f"{THROUGHPUT.name}{'<' if rule.below else '>'}{100 * rule.bound:g}%"
+            raise InputError(
+                f"--fail-on: '{rule.text}': {rule.metric.name} is of several loads, and here each cell has one; "
+                f"name another metric, as in {other}"
+            )
 
 
 def _absent(side: Side, name: str, other: Mapping[Key, MeasuredCell], paired: set[Key]) -> Iterator[Absent]:
@@ -151,17 +170,21 @@ def _absent(side: Side, name: str, other: Mapping[Key, MeasuredCell], paired: se
     measured = {cell for cell, _ in side.measured}
     for cell, context in other:
         if (cell, context) not in paired:
-            missing = (
-                f"only another CPU context in {name}" if cell in measured else _missing(side, name, cell)
-            )
-            yield Absent(cell, context, missing)
+            if (cell, context) in side.measured:
+                missing = f"measured at other loads in {name}"
+            elif cell in measured:
+                missing = f"only another CPU context in {name}"
+            else:
+                missing = _missing(side, name, cell)
+            yield Absent(cell, context, missing, bool(other[cell, context].loads))
 
 
 def _unusable(a: Side, b: Side) -> Iterator[Absent]:
     """Cells with recorded trials, of which neither campaign has a usable one."""
     measured = {cell for side in (a, b) for cell, _ in side.measured}
     for cell in sorted((a.recorded | b.recorded) - measured):
-        yield Absent(cell, "unknown", f"{_missing(a, 'A', cell)}, {_missing(b, 'B', cell)}")
+        missing = f"{_missing(a, 'A', cell)}, {_missing(b, 'B', cell)}"
+        yield Absent(cell, "unknown", missing, cell in a.of_loads | b.of_loads)
 
 
 def _missing(side: Side, name: str, cell: str) -> str:
@@ -171,11 +194,17 @@ def _missing(side: Side, name: str, cell: str) -> str:
 def _pairs(
     before: Mapping[Key, MeasuredCell], after: Mapping[Key, MeasuredCell], across: bool
 ) -> list[tuple[Key, Key]]:
-    """The cells of both; `across` contexts only where each side has a cell in one context."""
-    pairs = [(key, key) for key in before if key in after]
+    """The cells of both, of several loads those of the same; `across` contexts where each side has a cell in one."""
+    pairs = [(key, key) for key, cell in before.items() if key in after and after[key].loads == cell.loads]
     if across:
         left, right = (_alone(side) for side in (before, after))
-        pairs += [(left[cell], right[cell]) for cell in left if cell in right and left[cell] != right[cell]]
+        pairs += [
+            (left[cell], right[cell])
+            for cell in left
+            if cell in right
+            and left[cell] != right[cell]
+            and before[left[cell]].loads == after[right[cell]].loads
+        ]
     return pairs
 
 
@@ -185,7 +214,7 @@ def _alone(side: Mapping[Key, MeasuredCell]) -> dict[str, Key]:
 
 
 def _others(side: Mapping[Key, MeasuredCell], paired: set[Key]) -> list[str]:
-    return [cell for cell, context in side if (cell, context) not in paired]
+    return [key[0] for key, cell in side.items() if key not in paired and not cell.loads]
 
 
 def _first(side: Mapping[Key, MeasuredCell]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import fmean
 
+from vtax.model import numbers
 from vtax.model.bound import Bound, bounded_sides
 from vtax.model.estimate import Estimate, estimate
 from vtax.model.metric import Metric
@@ -94,14 +95,15 @@ def changes(
         (a[one], b[other], metric)
         for one, other in pairs
         for metric in metrics
-        if a[one].values[metric.name] or b[other].values[metric.name]
+        if a[one].values_of(metric) or b[other].values_of(metric)
     ]
     scatters = [None if effect is None else effect.scatter(*each) for each in found]
-    exact = [_evidence(*each, adaptive, scatter) for each, scatter in zip(found, scatters, strict=True)]
-    evidence = [
-        _read_as(shift, _bound(before, after, metric))
-        for shift, (before, after, metric) in zip(exact, found, strict=True)
+    read = [_reading(*each) for each in found]
+    exact = [
+        _evidence(*each, reading, adaptive, scatter)
+        for each, reading, scatter in zip(found, read, scatters, strict=True)
     ]
+    evidence = [_read_as(shift, reading.bound) for shift, reading in zip(exact, read, strict=True)]
     p_values = [
         None if shift is None else shift.p_beyond(*_zone(metric, within))
         for shift, (_, _, metric) in zip(evidence, found, strict=True)
@@ -109,8 +111,8 @@ def changes(
     rejected = iter(discoveries([p_value for p_value in p_values if p_value is not None]))
     tried = sum(p_value is not None for p_value in p_values)
     rows = []
-    for (before, after, metric), unbounded, shift, p_value, scatter in zip(
-        found, exact, evidence, p_values, scatters, strict=True
+    for (before, after, metric), reading, unbounded, shift, p_value, scatter in zip(
+        found, read, exact, evidence, p_values, scatters, strict=True
     ):
         verdict = _verdict(metric, shift, within, p_value is not None and next(rejected))
         undecided = "" if shift is None else _undecided(shift, _zone(metric, within), scatter, tried)
@@ -121,16 +123,16 @@ def changes(
                 metric=metric,
                 before=before.mean(metric, adaptive=adaptive),
                 after=after.mean(metric, adaptive=adaptive),
-                change=None if shift is None else _change(unbounded, _bound(before, after, metric)),
+                change=None if shift is None else _change(unbounded, reading.bound),
                 p_value=p_value,
                 verdict=verdict,
                 evidence=shift,
-                note=_note(before, after, metric, shift, verdict, undecided, unit),
-                bounded_by=_bounded_by(before, after, metric),
+                note=_note(before, after, metric, reading, shift, verdict, undecided, unit),
+                bounded_by=reading.bounded_by,
                 unit=unit,
                 measured=unbounded,
                 scatter=None if shift is None else scatter,
-                bound=_bound(before, after, metric),
+                bound=reading.bound,
             )
         )
     return rows
@@ -141,10 +143,37 @@ def _zone(metric: Metric, within: float) -> tuple[float, float]:
     return -tolerance, tolerance
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """The values that are compared, how their change is read, and what bounded the sides."""
+
+    one: Sequence[float]
+    other: Sequence[float]
+    bound: Bound
+    bounded_by: str
+
+
+def _reading(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> _Reading:
+    """What is compared: of a side between two loads the higher one, where that alone tells it from the other side."""
+    one, other = _sides(before, after, metric)
+    of_a, of_b = (side.less_than.get(metric.name, ()) for side in (before, after))
+    if one and of_b and fmean(of_b) < fmean(one):
+        return _Reading(one, of_b, Bound.AT_MOST, _lost_more("B", of_b))
+    if other and of_a and fmean(of_a) < fmean(other):
+        return _Reading(of_a, other, Bound.AT_LEAST, _lost_more("A", of_a))
+    limits = [(name, side.limit_of(metric)) for name, side in (("A", before), ("B", after))]
+    return _Reading(one, other, after.bound(metric).over(before.bound(metric)), bounded_sides(limits))
+
+
+def _lost_more(name: str, offered_mbps: Sequence[float]) -> str:
+    return f"{name} lost more at {numbers.mbps(fmean(offered_mbps))} Mbit/s"
+
+
 def _evidence(
     before: MeasuredCell,
     after: MeasuredCell,
     metric: Metric,
+    reading: _Reading,
     adaptive: bool,
     campaigns: CampaignScatter | None,
 ) -> Change | None:
@@ -152,7 +181,8 @@ def _evidence(
         return None
     change = absolute_change if metric.points else relative_change
     return change(
-        *_sides(before, after, metric),
+        reading.one,
+        reading.other,
         resolution=_resolution(before, after, metric),
         adaptive=adaptive,
         paired=_is_paired(before, after),
@@ -169,14 +199,9 @@ def _sides(
 ) -> tuple[Sequence[float], Sequence[float]]:
     """The values that are compared: of pairs those of the blocks that have both, in their order."""
     if not _is_paired(before, after):
-        return before.values[metric.name], after.values[metric.name]
+        return before.values_of(metric), after.values_of(metric)
     one, other = in_pairs(before.by_block[metric.name], after.by_block[metric.name]).T.tolist()
     return one, other
-
-
-def _bound(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> Bound:
-    """How a change is read: a flood that the source or the link bounded is only a lower bound of its side."""
-    return after.bound(metric).over(before.bound(metric))
 
 
 def _read_as(shift: Change | None, bound: Bound) -> Change | None:
@@ -194,13 +219,13 @@ def _resolution(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> fl
         [
             (side.step(metric), fmean(values))
             for side in (before, after)
-            if (values := side.values[metric.name])
+            if (values := side.values_of(metric))
         ],
     )
 
 
 def _withheld(side: MeasuredCell, metric: Metric) -> bool:
-    return bool(side.values[metric.name]) and side.lacks(metric) > 0
+    return bool(side.values_of(metric)) and side.lacks(metric) > 0
 
 
 def _verdict(metric: Metric, shift: Change | None, within: float, discovered: bool) -> ChangeVerdict:
@@ -223,13 +248,14 @@ def _note(
     before: MeasuredCell,
     after: MeasuredCell,
     metric: Metric,
+    reading: _Reading,
     shift: Change | None,
     verdict: ChangeVerdict,
     undecided: str,
     unit: Unit,
 ) -> str:
     if verdict is ChangeVerdict.UNKNOWN:
-        return _why_unknown(before, after, metric, shift, undecided, unit)
+        return _why_unknown(before, after, metric, reading, shift, undecided, unit)
     if late := [
         words for name, side in (("A", before), ("B", after)) if (words := _late(name, side, metric))
     ]:
@@ -250,23 +276,23 @@ def _why_unknown(
     before: MeasuredCell,
     after: MeasuredCell,
     metric: Metric,
+    reading: _Reading,
     shift: Change | None,
     undecided: str,
     unit: Unit,
 ) -> str:
     for name, side in (("A", before), ("B", after)):
-        n = len(side.values[metric.name])
+        n = len(side.values_of(metric))
         if _withheld(side, metric):
             return f"{side.lacks(metric)} of {side.blocks} repetitions of {name} have no such quantile"
-        if n < 2:
+        if shift is None and n < 2:
             late = _late(name, side, metric)
             return f"n = {n} in {name}" + (f": {late}" if late else "")
-    if (pairs := len(_sides(before, after, metric)[0])) < 2:
+    if (pairs := len(reading.one)) < 2:
         return f"{unit}s with a value of both: {pairs}"
-    bounded = _bounded_by(before, after, metric)
     if shift is None:
-        return f"withheld: {bounded}" if _bound(before, after, metric) is Bound.WITHHELD else "A is zero"
-    return "; ".join(filter(None, (undecided, bounded))) or "more repetitions needed"
+        return f"withheld: {reading.bounded_by}" if reading.bound is Bound.WITHHELD else "A is zero"
+    return "; ".join(filter(None, (undecided, reading.bounded_by))) or "more repetitions needed"
 
 
 def _undecided(
@@ -284,10 +310,6 @@ def _undecided(
     if all(shift.lacking(bound, (1 - CONFIDENCE) / 2) for bound in zone):
         return ""
     return "assumed campaign effect" if scatter.is_assumed else "campaign effect"
-
-
-def _bounded_by(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> str:
-    return bounded_sides((name, side.limit_of(metric)) for name, side in (("A", before), ("B", after)))
 
 
 def _change(shift: Change | None, bound: Bound) -> Estimate | None:

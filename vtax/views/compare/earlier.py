@@ -9,6 +9,7 @@ from statistics import fmean
 
 from vtax.inputs import InputError
 from vtax.model.bound import Bound
+from vtax.model.levels import Level
 from vtax.model.metric import Metric
 from vtax.statistics import (
     ASSUMED_DEVIATION,
@@ -48,7 +49,7 @@ class CampaignEffect:
 
     def scatter(self, before: MeasuredCell, after: MeasuredCell, metric: Metric) -> CampaignScatter:
         """Return how far the means of two campaigns lie apart though nothing changed, on the scale of their change."""
-        values = [side.values[metric.name] for side in (before, after)]
+        values = [side.values_of(metric) for side in (before, after)]
         known = self.means.get(((before.cell, before.uut_context), metric.name))
         if known is not None and all(values):
             return known.scatter(*map(len, values))
@@ -79,9 +80,11 @@ def read_earlier(directory: Path, a: Side, b: Side) -> CampaignEffect:
         )
     means = {
         (key, metric.name): known
-        for key in a.measured
+        for key, cell in a.measured.items()
         for metric in a.metrics
-        if (known := earlier_means(list(_values(campaigns, key, metric)), relative=not metric.points))
+        if (
+            known := earlier_means([*_values(campaigns, key, cell.loads, metric)], relative=not metric.points)
+        )
     }
     return CampaignEffect(directory, len(campaigns), len(found.unread), means)
 
@@ -90,13 +93,23 @@ def _conditions(side: Side) -> list[Mapping[str, str]]:
     return [side.facts[condition] for condition in FIXED]
 
 
-def _values(campaigns: Iterable[Side], key: Key, metric: Metric) -> Iterable[Sequence[float]]:
-    """The values of each campaign that has exact ones: where something else bounded them, they tell of that."""
+def _values(
+    campaigns: Iterable[Side], key: Key, loads: frozenset[Level], metric: Metric
+) -> Iterable[Sequence[float]]:
+    """The values of each campaign that has exact ones: where something else bounded them, they tell of that.
+
+    Of several loads together only those of the same `loads`.
+    """
     for campaign in campaigns:
         measured = campaign.measured.get(key)
-        if measured is None or measured.lacks(metric) or measured.bound(metric) is not Bound.EXACT:
+        if (
+            measured is None
+            or measured.loads != loads
+            or measured.lacks(metric)
+            or measured.bound(metric) is not Bound.EXACT
+        ):
             continue
-        if values := measured.values[metric.name]:
+        if values := measured.values_of(metric):
             yield values
 
 

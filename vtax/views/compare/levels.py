@@ -14,11 +14,10 @@ from vtax.registry.catalogues import CATALOGUES
 from vtax.results import Result
 from vtax.results.own_files import file_hashes, said_alike
 from vtax.scenario.grid import text
-from vtax.scenario.names import Key
 from vtax.views.compare.quads import in_quads
 from vtax.views.compare.side import COMPARISON, TABLES, Side, read_side
 from vtax.views.compare.unit import Unit
-from vtax.views.levels import Levels, held, levels, words
+from vtax.views.levels import Levels, column_of, held, levels, words
 from vtax.views.metrics import is_searched
 from vtax.views.provenance import read_provenance, workload_kind
 
@@ -63,7 +62,7 @@ def _alike(result: Result, chosen: Collection[str]) -> tuple[str, ...]:
 
 def has_levels(result: Result, factor: str) -> bool:
     """Whether a result has trials of more levels of a factor than one."""
-    return _column(factor) in _varied(_placed(result).values())
+    return column_of(factor) in _varied(_placed(result).values())
 
 
 def _placed(result: Result) -> Placed:
@@ -88,7 +87,7 @@ def _chosen(result: Result, placed: Placed, by: str) -> tuple[str, str, str]:
     """The factor's name in cells, and the levels of A and B."""
     name, equals, wanted = by.partition("=")
     varied = _varied(placed.values())
-    factor = name.strip() if name.strip() in varied else _column(name.strip())
+    factor = name.strip() if name.strip() in varied else column_of(name.strip())
     if factor not in varied:
         raise _unknown(name, f"no factor of two levels or more in {result.directory}", varied)
     there = _in_order(result, factor, {found[factor] for found in placed.values() if factor in found})
@@ -109,19 +108,11 @@ def _unknown(name: str, what: str, there: Sequence[str]) -> InputError:
     return InputError(advised(f'--by: "{one_line(name)}" is {what}', suggestion(name, there), allowed))
 
 
-def _column(name: str) -> str:
-    """A factor's name in cells, whichever of its names is given; an unknown one as it is."""
-    try:
-        return Key.parse(name).column
-    except ValueError:
-        return name
-
-
 def _in_order(result: Result, factor: str, there: Iterable[str]) -> list[str]:
     """The levels as the scenario lists them; those that it does not list come last."""
     ranks: dict[str, int] = {}
     for name, values in (result.scenario.get("factors") or {}).items():
-        if _column(name) == factor:
+        if column_of(name) == factor:
             for rank, value in enumerate(values):
                 if isinstance(value, str | int | float):
                     ranks |= {text(value): rank, str(value): rank}  # as keys have it, and as columns

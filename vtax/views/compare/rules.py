@@ -16,19 +16,21 @@ from typing import Final
 
 from vtax.inputs import InputError
 from vtax.model.metric import Metric
+from vtax.model.metrics import OF_LOADS
 from vtax.model.numbers import BEYOND_USE
 from vtax.statistics import Change, Interval, discoveries, discovery_level
 from vtax.statistics.interval import CONFIDENCE
 from vtax.statistics.unpaired import FALSE_DISCOVERY_RATE
 from vtax.views.compare.changes import CellChange
 from vtax.views.compare.earlier import UNDECIDED_BY_IT
-from vtax.views.metrics import ALL, Key
+from vtax.views.metrics import ALL, MeasuredCell
 
 PERCENT, POINTS = "%", "pp"
 CROSSES, TOO_FEW = "the interval crosses the limit", "too few values for an interval"
 PASSED_WRONGLY: Final = 0.025
 """How likely a rule passes whose limit the true change reaches: the interval misses it on that side."""
 
+_NAMED = (*ALL, *OF_LOADS)
 _RULE = re.compile(
     r"(?P<metric>\w+)\s*(?P<side>[<>])\s*(?P<bound>[+-]?\d{1,6}(\.\d{1,6})?)\s*(?P<unit>%|pp)?", re.ASCII
 )
@@ -42,6 +44,11 @@ class Rule:
     metric: Metric
     below: bool
     bound: float
+
+    @property
+    def is_of_loads(self) -> bool:
+        """Whether it limits a metric of several loads together."""
+        return self.metric in OF_LOADS
 
     def is_beyond(self, change: float) -> bool:
         """Whether a change is on the wrong side of the limit."""
@@ -58,11 +65,12 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Absent:
-    """A cell of which a campaign has no usable trial, and why."""
+    """A cell of which a campaign has no usable trial, and why; one that is `of_loads` is of several together."""
 
     cell: str
     uut_context: str
     reason: str
+    of_loads: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,11 @@ def check_rules(rules: Collection[Rule], metrics: Collection[Metric]) -> None:
     for rule in rules:
         if rule.metric not in metrics:
             names = ", ".join(metric.name for metric in metrics)
+            if rule.is_of_loads:
+                raise InputError(
+                    f"--fail-on: '{rule.text}': {rule.metric.name} is compared between two campaigns with several "
+                    f"loads each, as in vtax compare A B; here name one of: {names}"
+                )
             raise InputError(
                 f"--fail-on: '{rule.text}': these campaigns do not measure {rule.metric.name}; they measure: {names}"
             )
@@ -103,12 +116,14 @@ def check_rules(rules: Collection[Rule], metrics: Collection[Metric]) -> None:
 def judge(
     rules: Sequence[Rule],
     rows: Sequence[CellChange],
-    cells: Sequence[Key],
+    cells: Sequence[MeasuredCell],
     absent: Sequence[Absent],
     *,
     anytime: bool = False,
 ) -> list[Judged]:
     """Return each rule's verdict on each of the compared `cells` and of the `absent` ones, in that order.
+
+    A rule of several loads together has one on the cells that are of several, any other on the others.
 
     At most 5% of the broken ones are so by chance: all cells of all rules are corrected together (Benjamini and
     Hochberg 1995). A cell whose true change is beyond the limit passes with a chance of 2.5% at most.
@@ -116,7 +131,12 @@ def judge(
     `anytime` is for evidence that holds at any number of values: one that passes wrongly counts as one broken wrongly.
     """
     found = {(row.cell, row.uut_context, row.metric.name): row for row in rows}
-    placed = [(rule, cell, found.get((*cell, rule.metric.name))) for rule in rules for cell in cells]
+    placed = [
+        (rule, (cell.cell, cell.uut_context), found.get((cell.cell, cell.uut_context, rule.metric.name)))
+        for rule in rules
+        for cell in cells
+        if rule.is_of_loads is bool(cell.loads)
+    ]
     tried = [(rule, row.evidence) for rule, _, row in placed if row is not None and row.evidence is not None]
     discovered = discoveries([_p_value(rule, evidence) for rule, evidence in tried])
     level = discovery_level(sum(discovered), len(tried)) if tried else 0.0
@@ -145,6 +165,7 @@ def judge(
         Judged(rule, one.cell, one.uut_context, None, Outcome.UNDECIDED, one.reason)
         for rule in rules
         for one in absent
+        if rule.is_of_loads is one.of_loads
     ]
 
 
@@ -235,9 +256,9 @@ def _rule(text: str) -> Rule:
             f"--fail-on: '{text}' is no rule; one is METRIC<CHANGE or METRIC>CHANGE, as in throughput<-5% or "
             f"latency_p99>+10%, with commas between several"
         )
-    metric = next((metric for metric in ALL if metric.name == match["metric"]), None)
+    metric = next((metric for metric in _NAMED if metric.name == match["metric"]), None)
     if metric is None:
-        names = ", ".join(metric.name for metric in ALL)
+        names = ", ".join(metric.name for metric in _NAMED)
         raise InputError(f"--fail-on: '{text}': no metric '{match['metric']}'; there are: {names}")
     unit = POINTS if metric.points else PERCENT
     if match["unit"] != unit:

@@ -9,6 +9,7 @@ from pathlib import Path
 from vtax.model.metric import Metric
 from vtax.results import Result
 from vtax.views.compare.conditions import CONDITIONS, Facts, programs
+from vtax.views.compare.goals import Measured, has_loads, read_with_loads
 from vtax.views.compare.unit import Unit
 from vtax.views.metrics import METRICS, Key, MeasuredCell, metrics_of, read_measured, recorded_names
 from vtax.views.served import Served
@@ -25,8 +26,9 @@ class Side:
 
     `level` is that level, as in `platform=raw`; empty for the whole campaign. Cells then go by the names that `names`
     has for their keys, and values are paired within what `unit` says. `identity` is equal for copies of one
-    campaign. `recorded` names every cell with a recorded trial, `measured` holds those with a usable one. `facts` are
-    by condition; `damaged` is what could not be read in full, `alike` that this level and the other are one file.
+    campaign. `recorded` names every cell with a recorded trial, `measured` holds those with a usable one; `of_loads`
+    names those that are of several loads together. `facts` are by condition; `damaged` is what could not be read in
+    full, `alike` that this level and the other are one file.
     """
 
     directory: Path
@@ -38,6 +40,7 @@ class Side:
     measured: Mapping[Key, MeasuredCell]
     adaptive: bool
     damaged: tuple[str, ...]
+    of_loads: frozenset[str]
     level: str = field(default="", kw_only=True)
     unit: Unit = field(default=Unit.REPETITION, kw_only=True)
     names: Mapping[str, str] = field(default_factory=dict, kw_only=True)
@@ -55,15 +58,23 @@ def open_side(directory: Path) -> Side:
 
 
 def read_side(result: Result, *, by_block: bool = False) -> Side:
-    """Return what is compared of a result that has TABLES; `by_block` keeps of which block each value is."""
+    """Return what is compared of a result that has TABLES; `by_block` keeps of which block each value is.
+
+    Then no loads are taken together: the load that is picked may be another one for each side.
+    """
+    if has_loads(result) and not by_block:
+        found = read_with_loads(result)
+    else:
+        found = Measured(metrics_of(result), read_measured(result, by_block=by_block))
     return Side(
         directory=result.directory,
         identity=_identity(result),
-        metrics=metrics_of(result),
+        metrics=found.metrics,
         facts={condition: facts_of(result) for condition, facts_of in CONDITIONS.items()},
         programs=programs(result),
-        recorded=recorded_names(result),
-        measured=read_measured(result, by_block=by_block),
+        recorded=recorded_names(result) | found.of_loads,
+        measured=found.cells,
+        of_loads=found.of_loads,
         adaptive=result.is_adaptive,
         damaged=(*result.damaged, *result.notes),
     )

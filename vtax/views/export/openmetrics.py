@@ -46,7 +46,7 @@ def openmetrics(result: Result) -> Iterator[str]:
         name = f"vtax_{metric.name}_{unit}"
         yield f"# TYPE {name} gauge\n# UNIT {name} {unit}\n# HELP {name} {_help(metric)}\n"
         for cell in measured.values():
-            if not (values := cell.values[metric.name]) or cell.lacks(metric):
+            if not (values := cell.values_of(metric)) or cell.lacks(metric):
                 continue
             interval = repeated_estimate(values, 0.0, cell.resolution(metric), repeated).read_as(
                 cell.bound(metric)

@@ -87,9 +87,11 @@ def series_of(experiment: Experiment, within: float) -> list[Series]:
 
 
 def _points(experiment: Experiment, key: Key, metric: Metric) -> Iterator[Point]:
-    for campaign in experiment.campaigns:
-        measured = campaign.measured.get(key)
-        if measured is None or measured.lacks(metric):
+    """Of several loads together those of campaigns with the latest one's loads."""
+    every = [campaign.measured.get(key) for campaign in experiment.campaigns]
+    loads = [measured.loads for measured in every if measured][-1]
+    for campaign, measured in zip(experiment.campaigns, every, strict=True):
+        if measured is None or measured.lacks(metric) or measured.loads != loads:
             continue
         if value := measured.mean(metric, adaptive=campaign.adaptive):
             yield Point(campaign, value, measured.step(metric), measured.limit_of(metric))
