@@ -18,7 +18,7 @@ DETOUR, DETOUR_END = "detour", "detour-end"
 
 @dataclass(frozen=True)
 class Planted:
-    """Of 10,000 UDP frames of a load: how many are lost, sent twice, and overtaken."""
+    """Of 10,000 UDP frames of a load: how many are lost, sent twice, and make a detour that others overtake them on."""
 
     lost: int = 0
     twice: int = 0
@@ -26,7 +26,7 @@ class Planted:
 
 
 class Counts(Struct, frozen=True):
-    """What happened to measured frames of a trial, as the program counts it."""
+    """What happened to measured frames of a trial, as the program counts it: late are those that others overtook."""
 
     lost: int = 0
     twice: int = 0

@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.system, pytest.mark.usefixtures("leaves_nothing")]
 FRAME_BYTES = 128
 HEADER_BYTES = 42
 TRIAL, WARMUP, MEASURE = 7, 2, 3
+FRAMES = 200
 NEAR, FAR, PORT = "198.18.0.1", "198.18.0.2", 9
 
 
@@ -61,6 +62,27 @@ def test_iperf3s_ends_meet_although_all_of_its_load_is_lost(uut: Namespace, tmp_
         assert receiver.recv(2048) == b"6789"
         assert planter.of(TRIAL) == Counts(lost=20)
         assert planter.of(TRIAL + 1) == Counts()
+
+
+def test_a_frame_is_late_where_another_overtook_it(uut: Namespace, tmp_path: Path) -> None:
+    """Half of the frames make the detour: those are counted that came behind a later one, and no others."""
+    far = Namespace(uut.name.replace("uut", "sink"))
+    with (
+        far.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as receiver,
+        uut.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
+        planted(uut, Planted(late=5_000), FRAME_BYTES, tmp_path) as planter,
+    ):
+        receiver.bind((FAR, PORT))
+        receiver.settimeout(10)
+        begin = b"vtax" + TRIAL.to_bytes(4) + bytes([MEASURE, 0])
+        for sequence in range(FRAMES):
+            fields = begin + sequence.to_bytes(4)
+            sender.sendto(fields.ljust(FRAME_BYTES - HEADER_BYTES, b"\0"), (FAR, PORT))
+        came = [int.from_bytes(receiver.recv(2048)[len(begin) :][:4]) for _ in range(FRAMES)]
+        assert sorted(came) == [*range(FRAMES)]
+        overtaken = sum(sequence < max(came[:place], default=0) for place, sequence in enumerate(came))
+        assert 0 < overtaken < FRAMES
+        assert planter.of(TRIAL).late == overtaken
 
 
 def test_work_takes_each_frame_as_long_as_was_asked_for(uut: Namespace, tmp_path: Path) -> None:
