@@ -72,6 +72,37 @@ def test_a_load_that_loses_more_than_the_goal_bounds_it_from_above(tmp_path: Pat
     assert (back.verdict, back.bounded_by) == (ChangeVerdict.BETTER, "A lost more at 400.0 Mbit/s")
 
 
+def test_what_a_platform_held_back_at_a_stated_load_is_no_bound(tmp_path: Path) -> None:
+    """A load that lost too much tells nothing more of a PDR that is known."""
+
+    def campaign(name: str, carried: float, beyond: float) -> Result:
+        trials = held([carried + noise for noise in NOISE], intended_mbps=400.0)
+        trials += [
+            Made(block=block, received_mbps=carried / 2, offered_mbps=beyond, intended_mbps=800.0)
+            for block in range(len(NOISE))
+        ]
+        return make(tmp_path / name, trials)
+
+    found = of_loads(
+        compare_results(campaign("a", 390.0, 700.0), campaign("b", 200.0, 380.0), within=0.05).changes
+    )
+    pdr = found["pdr"]
+    assert pdr.change is not None and pdr.change.bound is Bound.EXACT
+    assert pdr.change.value == pytest.approx(200 / 390 - 1, abs=0.002)
+    assert pdr.verdict is ChangeVerdict.WORSE
+
+
+def test_one_trial_beyond_the_goal_bounds_nothing(tmp_path: Path) -> None:
+    a, b = stated(tmp_path / "a", 0, 0, 0, 0.5), tmp_path / "b"
+    trials = [
+        Made(block=block, received_mbps=mbps * share, offered_mbps=mbps, intended_mbps=mbps)
+        for mbps, share, blocks in ((100.0, 1.0, 4), (200.0, 0.5, 1), (400.0, 0.3, 4), (800.0, 0.1, 4))
+        for block in range(blocks)
+    ]
+    pdr = of_loads(compare_results(a, make(b, trials), within=0.05).changes)["pdr"]
+    assert (pdr.change, pdr.note) == (None, "withheld: both at the load offered")
+
+
 def stated(directory: Path, *lost: float) -> Result:
     """Loads of 100, 200, 400 and 800 Mbit/s that lost these shares."""
     trials = [
@@ -139,7 +170,7 @@ def test_a_platform_that_one_side_lacks_leaves_the_rule_undecided(tmp_path: Path
     compared = compare_results(a, b, within=0.05, rules=parse_rules("pdr<-5%"), allow=("settings",))
     assert {one.cell: (one.outcome, one.reason) for one in compared.judged} == {
         "platform=raw": (Outcome.PASSED, ""),
-        "platform=lxc": (Outcome.UNDECIDED, "not measured in B"),
+        "platform=lxc": (Outcome.UNDECIDED, "not measured at several loads in B"),
     }
     assert len(compared.only_in_a) == 3
 
@@ -170,7 +201,9 @@ def test_a_load_without_a_usable_trial_leaves_the_rule_undecided(
     compared = compare_results(campaign("a"), campaign("b"), within=0.05, rules=rules)
     (lxc,) = (one for one in compared.judged if one.cell == "platform=lxc")
     assert lxc.outcome is Outcome.UNDECIDED
-    assert lxc.reason == ", ".join(f"no usable trial in {name.upper()}" for name in sides)
+    assert lxc.reason == ", ".join(
+        f"no CPU context with a usable trial at each load in {name.upper()}" for name in sides
+    )
 
 
 def test_other_loads_are_not_compared(tmp_path: Path) -> None:

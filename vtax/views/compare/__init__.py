@@ -170,25 +170,30 @@ def _absent(side: Side, name: str, other: Mapping[Key, MeasuredCell], paired: se
     measured = {cell for cell, _ in side.measured}
     for cell, context in other:
         if (cell, context) not in paired:
+            of_loads = bool(other[cell, context].loads)
             if (cell, context) in side.measured:
                 missing = f"measured at other loads in {name}"
             elif cell in measured:
                 missing = f"only another CPU context in {name}"
             else:
-                missing = _missing(side, name, cell)
-            yield Absent(cell, context, missing, bool(other[cell, context].loads))
+                missing = _missing(side, name, cell, of_loads)
+            yield Absent(cell, context, missing, of_loads)
 
 
 def _unusable(a: Side, b: Side) -> Iterator[Absent]:
     """Cells with recorded trials, of which neither campaign has a usable one."""
     measured = {cell for side in (a, b) for cell, _ in side.measured}
     for cell in sorted((a.recorded | b.recorded) - measured):
-        missing = f"{_missing(a, 'A', cell)}, {_missing(b, 'B', cell)}"
-        yield Absent(cell, "unknown", missing, cell in a.of_loads | b.of_loads)
+        of_loads = cell in a.of_loads | b.of_loads
+        missing = f"{_missing(a, 'A', cell, of_loads)}, {_missing(b, 'B', cell, of_loads)}"
+        yield Absent(cell, "unknown", missing, of_loads)
 
 
-def _missing(side: Side, name: str, cell: str) -> str:
-    return f"no usable trial in {name}" if cell in side.recorded else f"not measured in {name}"
+def _missing(side: Side, name: str, cell: str, of_loads: bool) -> str:
+    if cell in side.recorded:
+        usable = "CPU context with a usable trial at each load" if of_loads else "usable trial"
+        return f"no {usable} in {name}"
+    return f"not measured{' at several loads' if of_loads else ''} in {name}"
 
 
 def _pairs(

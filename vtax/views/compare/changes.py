@@ -157,9 +157,9 @@ def _reading(before: MeasuredCell, after: MeasuredCell, metric: Metric) -> _Read
     """What is compared: of a side between two loads the higher one, where that alone tells it from the other side."""
     one, other = _sides(before, after, metric)
     of_a, of_b = (side.less_than.get(metric.name, ()) for side in (before, after))
-    if one and of_b and fmean(of_b) < fmean(one):
+    if one and len(of_b) > 1 and fmean(of_b) < fmean(one):
         return _Reading(one, of_b, Bound.AT_MOST, _lost_more("B", of_b))
-    if other and of_a and fmean(of_a) < fmean(other):
+    if other and len(of_a) > 1 and fmean(of_a) < fmean(other):
         return _Reading(of_a, other, Bound.AT_LEAST, _lost_more("A", of_a))
     limits = [(name, side.limit_of(metric)) for name, side in (("A", before), ("B", after))]
     return _Reading(one, other, after.bound(metric).over(before.bound(metric)), bounded_sides(limits))

@@ -85,7 +85,9 @@ def _together(group: Sequence[Cell], name: str, goals: Sequence[Capacity]) -> Me
         limits={metric: maximum.limit for metric, maximum in found.items() if maximum.limit},
         loads=frozenset(cell.level for cell in group),
         less_than={
-            _GOALS[each.goal].name: each.beyond.values(OFFERED.column) for each in goals if each.beyond
+            _GOALS[each.goal].name: each.beyond.values(OFFERED.column)
+            for each in goals
+            if each.beyond and (each.maximum is None or each.is_bracketed)
         },
     )
 

@@ -158,7 +158,9 @@ def judge(
                 reason = f"{reason}; {row.bounded_by}"
             detectable = _detectable(rule, row.evidence, level)
             lacking = _lacking(rule, row, level, passed_wrongly) if outcome is Outcome.UNDECIDED else None
-            if outcome is Outcome.UNDECIDED and lacking is None and row.scatter and row.scatter.is_assumed:
+            closed = row.evidence.interval.low is not None and row.evidence.interval.high is not None
+            assumed = row.scatter is not None and row.scatter.is_assumed
+            if outcome is Outcome.UNDECIDED and lacking is None and assumed and closed:
                 reason = f"{reason}; {UNDECIDED_BY_IT}"
             judged.append(Judged(rule, cell, context, shown, outcome, reason, detectable, lacking))
     return judged + [
