@@ -13,7 +13,8 @@ from validation.long.machine import machine_in_words
 from validation.long.rules import bound_of_alarms, most_alarms, share_of
 from validation.section import Check, Section
 from vtax.views.compare import CampaignEffect, ChangeVerdict, Comparison, compare, read_earlier
-from vtax.views.compare.campaigns import Campaign, find_campaigns
+from vtax.views.compare.campaigns import FIXED, Campaign, find_campaigns
+from vtax.views.compare.conditions import Facts
 
 SCENARIO: Final = "long/same"
 PAIRS: Final = 20
@@ -135,7 +136,11 @@ def _alike(results: Path, ended: Path) -> tuple[Campaign, ...]:
         campaign for experiment in find_campaigns(results).experiments for campaign in experiment.campaigns
     ]
     (last,) = (campaign for campaign in every if campaign.directory == ended)
-    return tuple(campaign for campaign in every if campaign.facts == last.facts)
+    return tuple(campaign for campaign in every if _conditions(campaign) == _conditions(last))
+
+
+def _conditions(campaign: Campaign) -> list[Facts]:
+    return [campaign.facts[condition] for condition in (*FIXED, "kernel")]
 
 
 def _compared(a: Campaign, b: Campaign, effect: CampaignEffect) -> Comparison:
