@@ -94,7 +94,7 @@ def section(pairs: Sequence[Pair]) -> Section:
     """Hold the false alarms against what chance allows; `pairs` are not none."""
     hours = [pair.hours_apart for pair in pairs]
     return Section(
-        "Campaigns of which nothing changed",
+        "Campaigns between which nothing changed",
         TEXT,
         (
             _alarmed(

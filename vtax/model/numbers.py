@@ -14,7 +14,7 @@ Format = Callable[[float], str]
 L1_MBPS = "Mbit/s L1"
 """The unit of loads and throughput where there is room for the layer: frames with all that layer 1 puts around them."""
 L4_MBPS = "Mbit/s L4"
-"""The same of goodput: the payload of layer 4."""
+"""The unit of goodput where there is room for the layer: the payload of layer 4."""
 MINUS = "−"
 BEYOND_USE = 1000
 """An upper bound so many times farther from the estimate than the lower one bounds nothing.

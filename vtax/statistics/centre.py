@@ -24,7 +24,7 @@ _SAMPLES: Final = 1_000
 _MOST_EVIDENCE: Final = 700.0
 """Logarithm of more evidence than any miss asks for."""
 _FARTHEST: Final = 1e3
-"""Standard deviations; what is found no nearer is not found."""
+"""Standard deviations; a change that has to be larger to be found counts as never found."""
 
 
 def centre_interval(values: Values, miss: float) -> tuple[float, float] | None:
@@ -54,12 +54,8 @@ def centre_chance(values: Values, candidate: float) -> NDArray[np.float64]:
 
     Values lie along the last axis; any others are of as many samples.
     """
-    n, mean, median, scatter = (
-        values.shape[-1],
-        values.mean(axis=-1),
-        np.median(values, axis=-1),
-        _scatter(values),
-    )
+    n, scatter = values.shape[-1], _scatter(values)
+    mean, median = values.mean(axis=-1), np.median(values, axis=-1)
     away = np.abs(candidate - mean)
     deviations = np.divide(away, scatter, out=np.full_like(away, math.inf), where=scatter > 0)
     fewer = n - np.maximum((values < candidate).sum(axis=-1), (values > candidate).sum(axis=-1))
@@ -73,7 +69,7 @@ def centre_chance(values: Values, candidate: float) -> NDArray[np.float64]:
 def centre_distance(n: int, miss: float) -> float | None:
     """Return how far normal values of deviation 1 have to lie from a candidate for 80% of such samples to exclude it.
 
-    None where none does. By a fixed sample of samples.
+    None where none does. It is simulated, always with the same samples.
     """
     drawn = np.random.default_rng(n).standard_normal((_SAMPLES, n))
 
@@ -88,5 +84,5 @@ def centre_distance(n: int, miss: float) -> float | None:
 
 
 def _scatter(values: Values) -> NDArray[np.float64]:
-    """The sample's deviation; nothing of equal values, whatever rounding leaves."""
+    """Return each sample's deviation; 0 for equal values, of which rounding may leave some."""
     return np.where(np.ptp(values, axis=-1) > 0, values.std(axis=-1, ddof=1), 0.0)

@@ -4,6 +4,7 @@ import socket
 import subprocess
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,19 +43,28 @@ def uut() -> Iterator[Namespace]:
         far.remove()
 
 
+@contextmanager
+def sockets(uut: Namespace) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """One that sends from the UUT, and one that receives at the far end."""
+    far = Namespace(uut.name.replace("uut", "sink"))
+    with (
+        far.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as receiver,
+        uut.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
+    ):
+        receiver.bind((FAR, PORT))
+        receiver.settimeout(10)
+        yield sender, receiver
+
+
 def test_iperf3s_ends_meet_although_all_of_its_load_is_lost(uut: Namespace, tmp_path: Path) -> None:
     """A datagram of four bytes comes through, and none of the load that was sent before it.
 
     Of what was lost the measured frames of a trial are counted, not its warm-up or what is no test frame.
     """
-    far = Namespace(uut.name.replace("uut", "sink"))
     with (
-        far.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as receiver,
-        uut.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
+        sockets(uut) as (sender, receiver),
         planted(uut, Planted(lost=10_000), FRAME_BYTES, tmp_path) as planter,
     ):
-        receiver.bind((FAR, PORT))
-        receiver.settimeout(10)
         for fields in (b"", *(b"vtax" + TRIAL.to_bytes(4) + bytes([phase]) for phase in (WARMUP, MEASURE))):
             for _ in range(20):
                 sender.sendto(fields.ljust(FRAME_BYTES - HEADER_BYTES, b"\0"), (FAR, PORT))
@@ -66,14 +76,10 @@ def test_iperf3s_ends_meet_although_all_of_its_load_is_lost(uut: Namespace, tmp_
 
 def test_a_frame_is_late_where_another_overtook_it(uut: Namespace, tmp_path: Path) -> None:
     """Half of the frames make the detour: those are counted that came behind a later one, and no others."""
-    far = Namespace(uut.name.replace("uut", "sink"))
     with (
-        far.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as receiver,
-        uut.run(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender,
+        sockets(uut) as (sender, receiver),
         planted(uut, Planted(late=5_000), FRAME_BYTES, tmp_path) as planter,
     ):
-        receiver.bind((FAR, PORT))
-        receiver.settimeout(10)
         begin = b"vtax" + TRIAL.to_bytes(4) + bytes([MEASURE, 0])
         for sequence in range(FRAMES):
             fields = begin + sequence.to_bytes(4)
