@@ -77,7 +77,7 @@ class Ground:
             destination_port=UDP_PORT,
             link_mbps=self.link_mbps,
         )
-        self.sender.source_open(SourceOpenParams(cpu=self.cpu, streams=[stream]))
+        self.sender.source_open(SourceOpenParams(cpus=[self.cpu], streams=[stream]))
 
     @contextlib.contextmanager
     def sending(self) -> Iterator[AgentApi]:

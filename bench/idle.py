@@ -72,7 +72,7 @@ def open_all(end: End, peer: End, protocol: Protocol) -> None:
         destination_port=OUR_PORT,
     )
     agent = end.agent.api
-    agent.source_open(SourceOpenParams(cpu=end.cpu, streams=[stream]))
+    agent.source_open(SourceOpenParams(cpus=[end.cpu], streams=[stream]))
     received = StreamInterface(stream=0, interface=end.interface)
     agent.sink_open(SinkOpenParams(streams=[received], attach="auto"))
     agent.responder_open(listening(end, protocol))

@@ -145,10 +145,11 @@ def _trial(ground: Ground, frame_bytes: int, rate_mbps: int, mechanism: Mechanis
     steal = sample_cpus([ground.cpu]).steal_s
     reply = ground.sender.source_run(params)
     phase = reply.streams[0].phases[-1]
-    assert reply.gap_error_ns is not None  # noqa: S101 - it is paced
+    (thread,) = reply.threads
+    assert thread.gap_error_ns is not None  # noqa: S101 - it is paced
     return Trial(
         sent_fps(phase) / asked_fps - 1,
-        reply.gap_error_ns.p99,
+        thread.gap_error_ns.p99,
         phase.longest_burst,
         phase.frames_sent / phase.sends,
         sample_cpus([ground.cpu]).steal_s != steal,

@@ -113,7 +113,7 @@ def _sink(ground: Ground, attach: AttachRequest, *, gaps: bool) -> Iterator[None
     try:
         sink.sink_arm(FRAMES.arm(1, "measure", gaps=gaps))
         yield
-        expected = [ExpectedStream(stream=STREAM.stream, frames=0)]
+        expected = [ExpectedStream(stream=STREAM.stream, strand_frames=[0])]
         (found,) = sink.sink_collect(SinkCollectParams(expected=expected, quiet_ms=50, limit_ms=500)).streams
         if not found.latency.count or not found.received:
             raise OSError("the sink filed no delay: nothing was checked")

@@ -132,6 +132,10 @@ MOST_RELAYS = 8
 """Most relays of one agent."""
 MOST_SOURCE_FLOWS = 65_536
 """Most flows of a source's stream: one per source port."""
+MOST_SOURCE_THREADS = 8
+"""Most threads of a source."""
+MOST_STRANDS = 8
+"""Most strands of a stream, each the frames that one thread sends."""
 MOST_STREAMS = 8
 """Most streams of a source or a sink: a line holds eight histograms."""
 MOST_TRAILS = 16
@@ -486,8 +490,10 @@ Ended: TypeAlias = Literal["aborted", "complete", "quiet", "limit"]
 class ExpectedStream(Message, frozen=True, kw_only=True):
     """A stream that is waited for."""
 
-    frames: Annotated[int, Meta(ge=0, le=9223372036854775807)]
-    """Frames that were sent in the analysed phase, extra probes not among them."""
+    strand_frames: Annotated[
+        list[Annotated[int, Meta(ge=0, le=9223372036854775807)]], Meta(max_length=8, min_length=1)
+    ]
+    """Frames that were sent of each strand in the analysed phase, extra probes not among them."""
     stream: Annotated[int, Meta(ge=0, le=255)]
     """The number of the stream."""
 
@@ -1078,12 +1084,15 @@ class SentPhase(Message, frozen=True, kw_only=True):
     """How often frames were handed over, one or a burst of them."""
     start_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """The start of the phase, CLOCK_MONOTONIC in ns."""
+    strand_frames: list[Annotated[int, Meta(ge=0, le=9223372036854775807)]]
+    """Frames of each strand, of `frames_sent`."""
     unsent: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
     """Frames that the link had time for beside those of a flood: the source waited for room, or was late;
     null where the source keeps to no link's rate, and of a paced load.
     """
     waited_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
-    """How long frames waited for room in all, in ns, retries included; null where the mechanism cannot tell.
+    """How long frames waited for room in all, in ns, retries included, of each strand; null where the
+    mechanism cannot tell.
     """
     waits: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
     """How often such a wait began; null where the mechanism cannot tell."""
@@ -1092,6 +1101,8 @@ class SentPhase(Message, frozen=True, kw_only=True):
 class SentStream(Message, frozen=True, kw_only=True):
     """A stream's phases, as far as the run came."""
 
+    cpus: list[Annotated[int, Meta(ge=0, le=9223372036854775807)]]
+    """The CPU that sends each of its strands."""
     phases: list[SentPhase]
     """The phases, as far as the run came."""
     stream: Annotated[int, Meta(ge=0, le=255)]
@@ -1174,7 +1185,9 @@ class SinkHistogramsParams(Message, frozen=True, kw_only=True):
 
 
 class SinkLoss(Message, frozen=True, kw_only=True):
-    """SinkLoss below the highest sequence that came (RFC 3357)."""
+    """Loss among the frames of each strand (RFC 3357): of those that were expected, else below the highest
+    that came.
+    """
 
     longest: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
     """Frames of the longest; null where late frames have shortened some."""
@@ -1609,11 +1622,9 @@ class CollectedStream(Message, frozen=True, kw_only=True):
     latency: Durations
     """One-way delay of the frames that were sent to measure it: of a paced load since they were due."""
     longest_run: Annotated[int, Meta(ge=0, le=9223372036854775807)]
-    """Longest run of consecutive sequences."""
+    """Longest run of consecutive sequences, those of all strands added."""
     loss: SinkLoss
     """Loss of frames, by periods."""
-    next_expected: Annotated[int, Meta(ge=0, le=9223372036854775807)]
-    """One above the highest sequence that came."""
     phases: PhaseFrames
     """Arrivals in each phase, duplicates among them."""
     probes: SinkProbes
@@ -1625,7 +1636,7 @@ class CollectedStream(Message, frozen=True, kw_only=True):
     refused: SinkRefused
     """Frames that entered no other count."""
     reordered: Annotated[int, Meta(ge=0, le=9223372036854775807)]
-    """RFC 4737 type-P-reordered: below the next expected sequence, and not a duplicate."""
+    """RFC 4737 type-P-reordered: below the next expected sequence of the strand, and not a duplicate."""
     reordering: Reordering
     """How far reordered frames were displaced."""
     stream: Annotated[int, Meta(ge=0, le=255)]
@@ -1954,7 +1965,9 @@ class SinkArmParams(Message, frozen=True, kw_only=True):
     Without, only probes have their time taken, which costs less.
     """
     probe_interval: Annotated[int, Meta(ge=1, le=9223372036854775807)] = 1
-    """Of so many frames one is a probe, anywhere among them. Extra probes are all."""
+    """Of so many frames of a strand one is a probe, anywhere among them. Extra probes are all."""
+    strands: Annotated[int, Meta(ge=1, le=8)] = 1
+    """Strands of each stream, whose order is taken apart: of n each has every n-th frame."""
 
 
 class SinkCollectAnswer(Message, frozen=True, kw_only=True):
@@ -1991,39 +2004,31 @@ class SourceCalibrateAnswer(Message, frozen=True, kw_only=True):
 
 
 class SourceOpenParams(Message, frozen=True, kw_only=True):
-    """`source.open`: one thread on `cpu` is to send these streams."""
+    """`source.open`: a thread on each of these CPUs is to send these streams."""
 
-    cpu: Annotated[int, Meta(ge=0, le=9223372036854775807)]
-    """The CPU that the thread stays on."""
+    cpus: Annotated[
+        list[Annotated[int, Meta(ge=0, le=9223372036854775807)]], Meta(max_length=8, min_length=1)
+    ]
+    """The CPUs of the threads, one each. The strands of all streams are dealt to them in turns."""
     streams: Annotated[list[SourceStream], Meta(max_length=8, min_length=1)]
     """The streams, one entry each."""
     mechanisms: list[Mechanism] | None = None
     """What may send them beside `raw`, which always may."""
+    strands: Annotated[int, Meta(ge=1, le=8)] = 1
+    """Strands of each stream: of n each has every n-th frame."""
 
 
-class SourceRunAnswer(Message, frozen=True, kw_only=True):
-    """What was sent. Times are CLOCK_MONOTONIC."""
+class SourceThread(Message, frozen=True, kw_only=True):
+    """One of the source's threads in the last phase, without the probe lane."""
 
-    aborted: bool
-    """Whether it was aborted before its end."""
-    cpu_latency_held: bool
-    """Whether the CPUs were kept out of deep sleep."""
-    end_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
-    """The end, CLOCK_MONOTONIC in ns."""
-    mechanism: Mechanism
-    """The mechanism that sent."""
+    cpu: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """The CPU that it stays on."""
     others: list[ProcessTime] | None
-    """The processes that had the source's CPU in the last phase beside its own, the longest first, eight at
-    most; null where the kernel does not tell.
+    """The processes that had its CPU beside the source's own, the longest first, eight at most; null where
+    the kernel does not tell.
     """
-    start_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
-    """The start, CLOCK_MONOTONIC in ns."""
-    streams: list[SentStream]
-    """The streams, one entry each."""
-    thread: ThreadTime | None
-    """The time of the sending thread in the last phase, without that of the probe lane; null where the kernel
-    does not account for it, or sends by itself.
-    """
+    time: ThreadTime | None
+    """Its time; null where the kernel does not account for it, or sends by itself."""
     gap_error_ns: Quantiles | None = None
     """How far the time from one departure of a stream to its next was from the intended gap, in ns."""
     lag_ns: Quantiles | None = None
@@ -2101,6 +2106,25 @@ class SenderCollectAnswer(Message, frozen=True, kw_only=True):
 
     flows: list[SentFlow]
     """The flows, one entry each."""
+
+
+class SourceRunAnswer(Message, frozen=True, kw_only=True):
+    """What was sent. Times are CLOCK_MONOTONIC."""
+
+    aborted: bool
+    """Whether it was aborted before its end."""
+    cpu_latency_held: bool
+    """Whether the CPUs were kept out of deep sleep."""
+    end_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """The end, CLOCK_MONOTONIC in ns."""
+    mechanism: Mechanism
+    """The mechanism that sent."""
+    start_ns: Annotated[int, Meta(ge=0, le=9223372036854775807)]
+    """The start, CLOCK_MONOTONIC in ns."""
+    streams: list[SentStream]
+    """The streams, one entry each."""
+    threads: list[SourceThread]
+    """The threads that sent, one entry for each CPU of `source.open` that had a strand to send."""
 
 
 class AgentApi:

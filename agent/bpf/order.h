@@ -23,7 +23,7 @@ struct gap {
 	__u32 position; /* how many frames had arrived when it was opened */
 };
 
-/* A stream's frames and its extra probes are two lanes. */
+/* The frames of a strand are one, a stream's extra probes another. */
 struct lane {
 	__u64 received; /* without duplicates */
 	__u64 bytes; /* of these */

@@ -14,7 +14,8 @@
 #include "order.h"
 #include "variation.h"
 
-enum { LANE_MAIN, LANE_EXTRA, LANES };
+/* Each strand of the stream has a lane; so have the extra probes, which are the last. */
+enum { LANE_EXTRA = MOST_STRANDS, LANES };
 
 struct state {
 	struct bpf_spin_lock lock;
@@ -22,7 +23,9 @@ struct state {
 	__u32 frame_bytes[MOST_LENGTHS]; /* a frame has one of these */
 	__u16 analysed_phase; /* PHASE_NONE: not armed, every test frame is of another trial */
 	__u16 stream;
-	__u32 probe_interval; /* one frame in so many gives a delay */
+	__u32 strand_mask; /* one less than there are strands: of n each has every n-th frame */
+	__u32 strand_bits; /* how many bits of a sequence tell the strand */
+	__u32 probe_interval; /* one frame of a strand in so many gives a delay */
 	__u32 captured;
 	__u32 gaps; /* whether each frame's time is taken: reading the clock costs more than counting */
 	__s64 clock_ahead_ns; /* of this clock against the source's */
@@ -37,13 +40,9 @@ struct state {
 };
 
 /* What only grows or is searched; kept apart from the state, which is read often. */
-struct lane_memory {
+struct memory {
 	struct lane_history history;
 	struct probe probes[PROBES_KEPT];
-};
-
-struct memory {
-	struct lane_memory lanes[LANES];
 };
 
 const volatile __u8 serialised; /* set before loading */
@@ -57,7 +56,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, LANES);
 	__type(key, __u32);
 	__type(value, struct memory);
 } sink_memory SEC(".maps");
@@ -114,22 +113,29 @@ static __always_inline bool is_probe(const struct test_frame *frame)
 	       frame_phase(frame) == PHASE_PROBE;
 }
 
-static __always_inline void analyse(struct state *state, struct memory *memory,
+/* Whose sequence a frame is part of. */
+static __always_inline __u32 lane_of(const struct state *state, const struct test_frame *frame)
+{
+	if (frame->stream & STREAM_FLAG_EXTRA_LANE)
+		return LANE_EXTRA;
+	return bpf_ntohl(frame->sequence) & state->strand_mask & (MOST_STRANDS - 1);
+}
+
+static __always_inline void analyse(struct state *state, __u32 lane_number, struct memory *memory,
 				    struct histograms *histograms, const struct test_frame *frame,
 				    __u32 frame_bytes, __u64 now_ns)
 {
-	bool extra = frame->stream & STREAM_FLAG_EXTRA_LANE;
-	struct lane *lane = &state->lanes[extra];
-	struct lane_memory *past = &memory->lanes[extra];
-	__u32 sequence = bpf_ntohl(frame->sequence);
+	bool extra = lane_number == LANE_EXTRA;
+	struct lane *lane = &state->lanes[lane_number];
+	__u32 sequence = bpf_ntohl(frame->sequence) >> (extra ? 0 : state->strand_bits);
 
 	if (!extra && state->gaps)
 		count_time(state, &histograms->gap, now_ns);
-	if (is_duplicate(past->history.arrived, sequence)) {
+	if (is_duplicate(memory->history.arrived, sequence)) {
 		lane->duplicated++;
 		return;
 	}
-	count_arrival(lane, &past->history, sequence, frame_bytes);
+	count_arrival(lane, &memory->history, sequence, frame_bytes);
 
 	if (is_probe(frame)) {
 		__u64 departure = bpf_be64_to_cpu(frame->departure);
@@ -139,7 +145,7 @@ static __always_inline void analyse(struct state *state, struct memory *memory,
 		file(&histograms->since_departure, delay_ns < 0 ? 0 : delay_ns);
 		file(&histograms->lateness, late);
 		delay_ns += late;
-		file_delay(histograms, past->probes, sequence, extra ? 1 : state->probe_interval,
+		file_delay(histograms, memory->probes, sequence, extra ? 1 : state->probe_interval,
 			   delay_ns < 0 ? 0 : delay_ns);
 	}
 }
@@ -165,13 +171,18 @@ static __always_inline __u32 next_place(struct state *state)
 static __always_inline bool sink_frame(const struct test_frame *frame, __u32 frame_bytes,
 				       struct arrival *arrival)
 {
-	__u32 zero = 0;
+	__u32 zero = 0, lane = 0;
 	struct state *state = bpf_map_lookup_elem(&sink_state, &zero);
-	struct memory *memory = bpf_map_lookup_elem(&sink_memory, &zero);
 	struct histograms *histograms = bpf_map_lookup_elem(&sink_histograms, &zero);
+	struct memory *memory;
 	bool other_phase = false;
 
-	if (!state || !memory || !histograms)
+	if (!state || !histograms)
+		return false;
+	if (frame)
+		lane = lane_of(state, frame);
+	memory = bpf_map_lookup_elem(&sink_memory, &lane);
+	if (!memory || lane >= LANES)
 		return false;
 
 	/* Before the lock, which lets no helper be called. */
@@ -192,7 +203,8 @@ static __always_inline bool sink_frame(const struct test_frame *frame, __u32 fra
 			count_phase(state, frame);
 		other_phase = frame_phase(frame) != state->analysed_phase;
 		if (!other_phase)
-			analyse(state, memory, histograms, frame, frame_bytes, arrival->now_ns);
+			analyse(state, lane, memory, histograms, frame, frame_bytes,
+				arrival->now_ns);
 	}
 	if (capture_frames && !other_phase)
 		arrival->place = next_place(state);

@@ -18,7 +18,7 @@ from vtax.machine.ownership import OwnershipRecord
 from vtax.platforms import PlatformConfig, Probe
 from vtax.testbed.clocks import ONE_CLOCK, ClockAhead
 from vtax.testbed.host import Host
-from vtax.testbed.machines import Agent, End, OneMachine, ThisMachine
+from vtax.testbed.machines import Agent, End, OneMachine
 from vtax.testbed.remote.machine import RemoteHost, RemoteMachine
 from vtax.testbed.remote.server import Server, _Question
 from vtax.trial.workload import Setup, Workload
@@ -85,8 +85,8 @@ class _Machines(OneMachine):
     """Whether a trial is measured now."""
 
     def __init__(self, answer: Callable[[str, Raw], Raw]) -> None:
+        super().__init__(cpus=CPUS)
         self._asked = _Asked(answer)
-        self._here = ThisMachine(CPUS)
 
     def machine(self, host: str) -> Any:
         """That machine."""

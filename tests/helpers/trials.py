@@ -35,6 +35,7 @@ from vtax.agent_api import (
     SinkProbes,
     SinkRefused,
     SourceRunAnswer,
+    SourceThread,
     TcpState,
     ThreadTime,
 )
@@ -60,6 +61,8 @@ from vtax.workloads.forwarding.measure.rows import Instrument
 from vtax.workloads.forwarding.measure.trial import ForwardingTrial
 
 SECOND_NS = 1_000_000_000
+SOURCE_CPU = 0
+"""That of the only thread of each source."""
 INGRESS_IN0 = Account.of_ingress("in0")
 
 
@@ -109,11 +112,16 @@ def make_measured(
                 cpu_latency_held=True,
                 aborted=False,
                 mechanism="raw",
-                lag_ns=Quantiles(p50=50, p99=4000, max=90_000),
-                thread=ThreadTime(run_ns=SECOND_NS, run_delay_ns=1_000_000),
-                others=[],
+                threads=[
+                    SourceThread(
+                        cpu=SOURCE_CPU,
+                        lag_ns=Quantiles(p50=50, p99=4000, max=90_000),
+                        time=ThreadTime(run_ns=SECOND_NS, run_delay_ns=1_000_000),
+                        others=[],
+                    )
+                ],
                 streams=[
-                    SentStream(stream=stream, phases=[_phase(sent, probes)])
+                    SentStream(stream=stream, cpus=[SOURCE_CPU], phases=[_phase(sent, probes)])
                     for stream in range(cell.streams)
                     if turn_of(stream, senders) == host
                 ],
@@ -127,7 +135,7 @@ def make_measured(
                 drain_ms=3.0,
                 ended="complete",
                 streams=[
-                    _collected(stream, work.lengths, received)
+                    _collected(stream, work.lengths, received, max(0, sent - received))
                     for stream in range(cell.streams)
                     if turn_of(stream, receivers) == host
                 ],
@@ -235,18 +243,24 @@ def change_source(measured: Measured, host: str = "source", **changes: Any) -> N
     measured.source = Sent({**hosts, host: structs.replace(hosts[host], **changes)})
 
 
-def change_thread(measured: Measured, host: str = "source", **times_ns: int) -> None:
-    """Have a source's thread run, or wait for its CPU, for another time."""
-    thread = measured.source.hosts[host].thread
-    assert thread is not None
-    change_source(measured, host, thread=structs.replace(thread, **times_ns))
+def change_thread(measured: Measured, host: str = "source", **changes: Any) -> None:
+    """Have the first thread of a source answer otherwise."""
+    first, *others = measured.source.hosts[host].threads
+    change_source(measured, host, threads=[structs.replace(first, **changes), *others])
+
+
+def change_times(measured: Measured, host: str = "source", **times_ns: int) -> None:
+    """Have the first thread of a source run, or wait for its CPU, for another time."""
+    time = measured.source.hosts[host].threads[0].time
+    assert time is not None
+    change_thread(measured, host, time=structs.replace(time, **times_ns))
 
 
 def change_lateness(measured: Measured, p99_ns: int) -> None:
     """Have departures of the first source be that late."""
-    lag_ns = measured.source.hosts["source"].lag_ns
+    lag_ns = measured.source.hosts["source"].threads[0].lag_ns
     assert lag_ns is not None
-    change_source(measured, lag_ns=structs.replace(lag_ns, p99=p99_ns))
+    change_thread(measured, lag_ns=structs.replace(lag_ns, p99=p99_ns))
 
 
 def change_phase(measured: Measured, stream: int = 0, **changes: Any) -> None:
@@ -290,6 +304,7 @@ def _phase(sent: int, probes: int) -> SentPhase:
     return SentPhase(
         phase="measure",
         frames_sent=sent,
+        strand_frames=[sent],
         probes_sent=probes,
         probes_refused=0,
         send_errors=0,
@@ -306,7 +321,7 @@ def _phase(sent: int, probes: int) -> SentPhase:
     )
 
 
-def _collected(stream: int, lengths: Lengths, received: int) -> CollectedStream:
+def _collected(stream: int, lengths: Lengths, received: int, lost: int) -> CollectedStream:
     return CollectedStream(
         stream=stream,
         attached=True,
@@ -316,8 +331,7 @@ def _collected(stream: int, lengths: Lengths, received: int) -> CollectedStream:
         duplicated=0,
         reordered=0,
         reordering=Reordering(extent_mean=None, extent_max=None, extents_cut=0, displaced=0),
-        next_expected=received,
-        loss=SinkLoss(periods=0, longest=0),
+        loss=SinkLoss(periods=int(lost > 0), longest=lost),
         longest_run=received,
         first_ns=20,
         last_ns=SECOND_NS,

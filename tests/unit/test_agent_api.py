@@ -64,14 +64,13 @@ def test_what_an_answer_may_leave_out_is_none() -> None:
         "cpu_latency_held": True,
         "end_ns": 2,
         "mechanism": "raw",
-        "others": None,
         "start_ns": 1,
         "streams": [],
-        "thread": None,
     }
-    assert decode(SourceRunAnswer, run).lag_ns is None
+    thread = {"cpu": 0, "others": None, "time": None}
+    assert decode(SourceRunAnswer, run | {"threads": [thread]}).threads[0].lag_ns is None
     lag = {"max": 3, "p50": 1, "p99": 2}
-    found = decode(SourceRunAnswer, run | {"lag_ns": lag}).lag_ns
+    found = decode(SourceRunAnswer, run | {"threads": [thread | {"lag_ns": lag}]}).threads[0].lag_ns
     assert found is not None and found.p99 == 2
 
 

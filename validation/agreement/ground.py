@@ -78,7 +78,7 @@ def path_ground(path: ForwardingPath, record: OwnershipRecord, *, emulated: bool
     far.host.start_agent(far.sender, "agents")
     received = StreamInterface(stream=STREAM.stream, interface=near.interface)
     near.host.api(near.receiver).sink_open(SinkOpenParams(streams=[received], attach="auto"))
-    sent = SourceOpenParams(cpu=ground.cpu, streams=[far.stream_to(near)])
+    sent = SourceOpenParams(cpus=[ground.cpu], streams=[far.stream_to(near)])
     far.host.api(far.sender).source_open(sent)
     return ground
 

@@ -54,9 +54,9 @@ def delay_p50_ns(
         run = frames.run(trial, "raw", phases_s, intended_fps=fps, probe_fps=fps)
         sent = sender.host.api(sender.sender).source_run(run)
         latency = _collected(ground, receiver, sent)
-        if sent.thread is None:
+        if (time := sent.threads[0].time) is None:
             raise NoTrial(f"the kernel does not count how long {sender.sender} waited for its CPU")
-        if sent.thread.run_delay_ns <= WAIT_INVALID * (sent.end_ns - sent.start_ns):
+        if time.run_delay_ns <= WAIT_INVALID * (sent.end_ns - sent.start_ns):
             found = decode(latency.histogram).quantile(0.5)
             if found is None:
                 raise NoTrial(f"{latency.count} frames came from {sender.interface} to {receiver.interface}")
@@ -65,8 +65,8 @@ def delay_p50_ns(
 
 
 def _collected(ground: Ground, receiver: End, sent: SourceRunAnswer) -> Durations:
-    frames = sent.streams[0].phases[-1].frames_sent
-    expected = [ExpectedStream(stream=STREAM.stream, frames=frames)]
+    strand_frames = sent.streams[0].phases[-1].strand_frames
+    expected = [ExpectedStream(stream=STREAM.stream, strand_frames=strand_frames)]
     collect = SinkCollectParams(
         expected=expected, quiet_ms=quiet_ms(emulated=ground.emulated), limit_ms=DRAIN_LIMIT_MS
     )

@@ -72,6 +72,7 @@ def run(
     seed = seed if seed is not None else random.SystemRandom().randrange(2**31)
     with contextlib.ExitStack() as held:
         held.enter_context(machines.reach())
+        machines.seat_threads(max(cell.source_threads for cell in cells))
         workload = workload_of(scenario, machines.machine("uut").cpus)
         workload.check(cells)
         todo = _probed(platforms, scenario, cells, machines, resume)

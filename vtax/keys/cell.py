@@ -59,6 +59,11 @@ class Cell:
         return load
 
     @property
+    def source_threads(self) -> int:
+        """Threads of each source that send its frames."""
+        return 1 if (load := self.workload.frame_load) is None else load.frames.threads
+
+    @property
     def place(self) -> str:
         """What is measured once in a block: the cell, this step of its search, or this of its runs."""
         if self.search is not None:

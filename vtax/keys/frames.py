@@ -19,6 +19,14 @@ from vtax.keys.lengths import Lengths, lengths_of
 from vtax.units import fps
 
 
+def strands_of(threads: int, streams: int) -> int:
+    """Return how many strands a stream has, so that so many threads have one at least: the next power of two."""
+    strands = 1
+    while strands * streams < threads:
+        strands *= 2
+    return strands
+
+
 @dataclass(frozen=True)
 class FrameSpec:
     """The frames of each stream: their lengths, their headers, and the flows that they are of."""
@@ -28,6 +36,8 @@ class FrameSpec:
     encapsulation: Encapsulation = field(default_factory=Encapsulation)
     flows: int = 1
     """UDP flows of a stream, by source ports."""
+    threads: int = 1
+    """Threads that send, on as many CPUs of each source."""
 
     @cached_property
     def lengths(self) -> Lengths:

@@ -3,17 +3,24 @@
 import os
 
 
-def cpu_layout(available: set[int] | None = None) -> dict[str, list[int]]:
-    """The layout for the CPUs this process may use: one for agents, one for the host, the rest for guests.
+def cpu_layout(available: set[int] | None = None, agents: int = 1) -> dict[str, list[int]]:
+    """The layout for the CPUs this process may use: so many for `agents`, one for the host, the rest for guests.
 
-    With two CPUs host and guests share the second one; with one, all share it. From four CPUs on the controller
-    has one of its own, else it shares that of the agents, where it disturbs no unit under test.
+    With two CPUs host and guests share the second one; with one, all share it. Where a CPU is left beside these three,
+    the controller has it, else it shares that of the agents, where it disturbs no unit under test. Where the agents
+    leave no CPU to the others, these share their last one.
     """
     cpus = sorted(os.sched_getaffinity(0) if available is None else available)
-    controller = cpus[-1:] if len(cpus) >= 4 else cpus[:1]
-    rest = cpus[:-1] if len(cpus) >= 4 else cpus
-    agents, host, guests = rest[:1], rest[1:2] or rest[:1], rest[2:] or rest[1:2] or rest[:1]
-    return {"agents": agents, "host": host, "guests": guests, "controller": controller}
+    has_room = len(cpus) >= agents + 3
+    controller = cpus[-1:] if has_room else cpus[:1]
+    rest = cpus[:-1] if has_room else cpus
+    host = rest[agents : agents + 1] or rest[-1:]
+    return {
+        "agents": rest[:agents],
+        "host": host,
+        "guests": rest[agents + 1 :] or host,
+        "controller": controller,
+    }
 
 
 def shared_core(layout: dict[str, list[int]]) -> bool:

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from pydantic import JsonValue
 
+from vtax.inputs import InputError
 from vtax.inputs.needs import Need
 from vtax.inputs.own_file import FoundFile, find_file
 from vtax.machine.emulation import is_emulated
@@ -55,6 +56,15 @@ class End:
 def far_cpus(cpus: dict[str, list[int]]) -> dict[str, list[int]]:
     """The CPUs of a host that is far from the UUT and yet on its machine, by role."""
     return {**cpus, "host": cpus["agents"], "guests": cpus["agents"]}
+
+
+def check_seats(machine: str, cpus: Mapping[str, Sequence[int]], count: int) -> None:
+    """Raise InputError where the agents of a machine have no CPUs for so many threads that send."""
+    if (seats := len(cpus["agents"])) < count:
+        raise InputError(
+            f"workload.source_threads: {count} threads need a CPU each, and the agents of the {machine} have {seats}; "
+            f"allowed there: 1 to {seats}, or a testbed file with more (machines.NAME.cpus)"
+        )
 
 
 def as_json(cpus: Mapping[str, Sequence[int]]) -> dict[str, JsonValue]:
@@ -116,6 +126,9 @@ class Machines(Protocol):
 
     def reach(self) -> AbstractContextManager[None]:
         """Have every machine answer while this is open; raises InputError for one that does not."""
+
+    def seat_threads(self, count: int) -> None:
+        """See that each source has CPUs for so many threads that send; raises InputError where there are fewer."""
 
     def hold(self, purpose: str) -> AbstractContextManager[None]:
         """Keep others off them, and remove all that was made there at the end."""
@@ -191,6 +204,7 @@ class OneMachine:
         Whoever holds it runs on the controller's CPUs, and can choose no others any more.
         """
         self._here = ThisMachine(cpus)
+        self._are_chosen = cpus is not None
         self._record = record
 
     @property
@@ -210,6 +224,12 @@ class OneMachine:
     def reach(self) -> AbstractContextManager[None]:
         """It is here."""
         return contextlib.nullcontext()
+
+    def seat_threads(self, count: int) -> None:
+        """See Machines. Which CPUs serve whom is chosen anew for them, unless whoever holds it chose."""
+        if not self._are_chosen:
+            self._here.cpus = cpu_layout(agents=count)
+        check_seats(f"{self.name} machine", self._here.cpus, count)
 
     @contextlib.contextmanager
     def hold(self, purpose: str) -> Iterator[None]:

@@ -136,6 +136,10 @@ bounds! {
     MOST_RELAYS = 8;
     /// Most flows of a source's stream: one per source port.
     MOST_SOURCE_FLOWS = 65_536;
+    /// Most threads of a source.
+    MOST_SOURCE_THREADS = 8;
+    /// Most strands of a stream, each the frames that one thread sends.
+    MOST_STRANDS = 8;
     /// Most streams of a source or a sink: a line holds eight histograms.
     MOST_STREAMS = 8;
     /// Most trails that stages watch.

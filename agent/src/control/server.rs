@@ -157,12 +157,12 @@ mod tests {
             -32_602
         );
         assert_eq!(
-            code(&call(r#""method":"source.open","params":{"cpu":-1}"#)),
+            code(&call(r#""method":"source.open","params":{"cpus":-1}"#)),
             -32_602
         );
         assert_eq!(
             code(&call(
-                r#""method":"source.open","params":{"cpu":0,"streams":[]}"#
+                r#""method":"source.open","params":{"cpus":[0],"streams":[]}"#
             )),
             -32_602
         );

@@ -107,37 +107,41 @@ pub(crate) fn comm_text(comm: &[i8]) -> String {
     String::from_utf8_lossy(&name).into_owned()
 }
 
-/// An array map with one entry.
+/// An entry of an array map, which often is the only one.
 #[derive(Debug)]
 pub(crate) struct Single<T> {
     map: MapHandle,
+    key: [u8; 4],
     flags: MapFlags,
     value: PhantomData<T>,
 }
 
-/// The key of the only entry.
-const KEY: [u8; 4] = [0; 4];
-
 impl<T: MapValue> Single<T> {
     pub fn new(map: &MapMut<'_>) -> anyhow::Result<Self> {
-        Self::with_flags(map, MapFlags::ANY)
+        Self::entry(map, 0)
+    }
+
+    /// One of several, by its place.
+    pub fn entry(map: &MapMut<'_>, place: u32) -> anyhow::Result<Self> {
+        Self::with_flags(map, place, MapFlags::ANY)
     }
 
     /// For a value that begins with a `bpf_spin_lock`: reads and writes hold it.
     pub fn locked(map: &MapMut<'_>) -> anyhow::Result<Self> {
-        Self::with_flags(map, MapFlags::LOCK)
+        Self::with_flags(map, 0, MapFlags::LOCK)
     }
 
-    fn with_flags(map: &MapMut<'_>, flags: MapFlags) -> anyhow::Result<Self> {
+    fn with_flags(map: &MapMut<'_>, place: u32, flags: MapFlags) -> anyhow::Result<Self> {
         Ok(Self {
             map: MapHandle::try_from(map).context("BPF map")?,
+            key: place.to_ne_bytes(),
             flags,
             value: PhantomData,
         })
     }
 
     pub fn read(&self) -> anyhow::Result<T> {
-        let entry = self.map.lookup(&KEY, self.flags);
+        let entry = self.map.lookup(&self.key, self.flags);
         let bytes = entry
             .with_context(|| self.failed("read"))?
             .with_context(|| self.failed("find an entry in"))?;
@@ -146,7 +150,7 @@ impl<T: MapValue> Single<T> {
 
     /// The value of each CPU, for a per-CPU array.
     pub fn read_per_cpu(&self) -> anyhow::Result<Vec<T>> {
-        let entry = self.map.lookup_percpu(&KEY, self.flags);
+        let entry = self.map.lookup_percpu(&self.key, self.flags);
         let cpus = entry
             .with_context(|| self.failed("read"))?
             .with_context(|| self.failed("find an entry in"))?;
@@ -163,7 +167,7 @@ impl<T: MapValue> Single<T> {
 
     fn write_bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
         self.map
-            .update(&KEY, bytes, self.flags)
+            .update(&self.key, bytes, self.flags)
             .with_context(|| self.failed("write"))
     }
 

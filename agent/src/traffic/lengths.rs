@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::api::bounds::{self, GREATEST_FRAME_BYTES, LEAST_FRAME_BYTES, LONGEST_CYCLE};
 use crate::error::Error;
+use crate::traffic::strand::Strands;
 
 /// Most lengths that a sink tells from others: the seven of RFC 6985's genomes.
 pub(super) const MOST_LENGTHS: usize = bounds::MOST_LENGTHS as usize;
@@ -62,6 +63,16 @@ impl Lengths {
     /// The length of each frame of a cycle.
     pub(super) fn cycle(&self) -> &[usize] {
         &self.0
+    }
+
+    /// The same for a stream of so many strands: each has the whole mix, in its order.
+    pub(super) fn over(&self, strands: Strands) -> Self {
+        let each = |&length| std::iter::repeat_n(length, strands.get());
+        if self.is_mix() {
+            Self(self.0.iter().flat_map(each).collect())
+        } else {
+            self.clone()
+        }
     }
 
     pub(super) fn is_mix(&self) -> bool {
@@ -137,6 +148,14 @@ mod tests {
         assert_eq!(mix.greatest(), 1514);
         assert_eq!(mix.distinct(), [64, 1514, 64, 64, 64, 64, 64]);
         assert!(from_value::<Lengths>(json!("imix")).is_err());
+    }
+
+    #[test]
+    fn each_strand_has_the_whole_mix_in_its_order() {
+        let strands: Strands = from_value(json!(2)).unwrap();
+        let over = |cycle: &[usize]| Lengths(cycle.to_vec()).over(strands).0;
+        assert_eq!(over(&[64, 1514, 300]), [64, 64, 1514, 1514, 300, 300]);
+        assert_eq!(over(&[64]), [64]);
     }
 
     #[test]

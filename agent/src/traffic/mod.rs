@@ -13,6 +13,7 @@ mod mechanism;
 pub(crate) mod perf_event;
 pub mod sink;
 pub(crate) mod source;
+pub(crate) mod strand;
 #[cfg(test)]
 pub(crate) mod testing;
 mod xdp_link;

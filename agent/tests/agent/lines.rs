@@ -120,8 +120,11 @@ fn source() -> BoxedStrategy<Value> {
         })
     });
     let mechanisms = vec(select(vec!["raw", "gso", "af_xdp", "pktgen"]), 0..4);
-    (0..2, mechanisms, vec(stream, 1..4))
-        .prop_map(|(cpu, mechanisms, streams)| json!({"cpu": cpu, "mechanisms": mechanisms, "streams": streams}))
+    let cpus = vec(0..2, 1..3);
+    (cpus, 1_u8..4, mechanisms, vec(stream, 1..4))
+        .prop_map(|(cpus, strands, mechanisms, streams)| {
+            json!({"cpus": cpus, "strands": strands, "mechanisms": mechanisms, "streams": streams})
+        })
         .boxed()
 }
 
@@ -134,11 +137,12 @@ fn run() -> BoxedStrategy<Value> {
     let phase = (select(vec!["probe", "warmup", "measure"]), 0.0001..0.003)
         .prop_map(|(phase, duration_s)| json!({"phase": phase, "duration_s": duration_s}));
     let mechanism = select(vec!["raw", "gso", "af_xdp", "pktgen"]);
-    (0..3, lengths(), mechanism, option::of(1.0..100_000.0), 1.0..1000.0, vec(phase, 1..4))
-        .prop_map(|(trial, frame_bytes, mechanism, intended_fps, probe_fps, phases)| {
+    let flows = select(vec![1, 2, 6]);
+    (0..3, lengths(), flows, mechanism, option::of(1.0..100_000.0), 1.0..1000.0, vec(phase, 1..4))
+        .prop_map(|(trial, frame_bytes, flows, mechanism, intended_fps, probe_fps, phases)| {
             json!({
-                "trial": trial, "frame_bytes": frame_bytes, "mechanism": mechanism, "intended_fps": intended_fps,
-                "probe_fps": probe_fps, "phases": phases,
+                "trial": trial, "frame_bytes": frame_bytes, "flows": flows, "mechanism": mechanism,
+                "intended_fps": intended_fps, "probe_fps": probe_fps, "phases": phases,
             })
         })
         .boxed()
@@ -167,19 +171,30 @@ fn capture() -> BoxedStrategy<Value> {
 fn arm() -> BoxedStrategy<Value> {
     let clock = (0_u8..4, any::<i64>())
         .prop_map(|(stream, ahead_ns)| json!({"stream": stream, "ahead_ns": ahead_ns}));
-    (0..3, select(vec!["probe", "measure"]), lengths(), 1..200, vec(clock, 0..3))
-        .prop_map(|(trial, phase, frame_bytes, probe_interval, clocks)| {
-            json!({
-                "trial": trial, "phase": phase, "frame_bytes": frame_bytes, "probe_interval": probe_interval,
-                "clocks": clocks,
-            })
-        })
+    let strands = select(vec![1, 1, 2, 8, 3]);
+    (
+        0..3,
+        select(vec!["probe", "measure"]),
+        lengths(),
+        strands,
+        1..200,
+        vec(clock, 0..3),
+    )
+        .prop_map(
+            |(trial, phase, frame_bytes, strands, probe_interval, clocks)| {
+                json!({
+                    "trial": trial, "phase": phase, "frame_bytes": frame_bytes, "strands": strands,
+                    "probe_interval": probe_interval, "clocks": clocks,
+                })
+            },
+        )
         .boxed()
 }
 
 fn collect() -> BoxedStrategy<Value> {
-    let stream =
-        (0_u8..4, 0..100).prop_map(|(stream, frames)| json!({"stream": stream, "frames": frames}));
+    let strand_frames = vec(0..100, 1..3);
+    let stream = (0_u8..4, strand_frames)
+        .prop_map(|(stream, frames)| json!({"stream": stream, "strand_frames": frames}));
     (vec(stream, 1..3), 1..5, 1..10)
         .prop_map(|(expected, quiet_ms, limit_ms)| {
             json!({"expected": expected, "quiet_ms": quiet_ms, "limit_ms": limit_ms})

@@ -123,7 +123,7 @@ pub fn open_in(encapsulation: &Encapsulation, streams: u8, interface: &str) -> V
             "source_port": 4096, "destination_port": 4097,
         })
     };
-    json!({"cpu": 0, "streams": (0..streams).map(stream).collect::<Vec<_>>()})
+    json!({"cpus": [0], "streams": (0..streams).map(stream).collect::<Vec<_>>()})
 }
 
 pub fn run(

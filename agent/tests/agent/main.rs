@@ -23,5 +23,6 @@ mod requests;
 mod residence;
 mod source;
 mod stages;
+mod strands;
 mod streams;
 mod stress;

@@ -121,6 +121,13 @@ impl Namespace {
             .unwrap()
     }
 
+    /// Frames that the interface could not hand over: its far end had no room for them.
+    pub fn tx_dropped(&self, interface: &str) -> u64 {
+        self.told_of(interface)["stats64"]["tx"]["dropped"]
+            .as_u64()
+            .unwrap()
+    }
+
     fn told_of(&self, interface: &str) -> Value {
         let mut links: Value =
             serde_json::from_str(&self.ip(&format!("-j -s link show {interface}"))).unwrap();

@@ -26,9 +26,9 @@ fn the_hello_comes_first() {
 fn bad_input_is_answered_and_survived() {
     let mut agent = Agent::start(&[]);
     assert_eq!(agent.refusal("sing", json!({})).0, -32_601);
-    let (code, message) = agent.refusal("source.open", json!({"cpu": "first", "streams": []}));
+    let (code, message) = agent.refusal("source.open", json!({"cpus": "first", "streams": []}));
     assert_eq!(code, -32_602);
-    assert!(message.starts_with("cpu: invalid type"), "{message}");
+    assert!(message.starts_with("cpus: invalid type"), "{message}");
     let (code, message) = agent.refusal("source.close", json!({"now": true}));
     assert_eq!(code, -32_602);
     assert!(message.contains("now"), "{message}");

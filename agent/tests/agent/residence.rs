@@ -47,7 +47,7 @@ impl Row {
         let mut sender = Agent::start(&["--netns", &source.path()]);
         sender.call(
             "source.open",
-            json!({"cpu": 0, "streams": [{
+            json!({"cpus": [0], "streams": [{
                 "stream": 0, "interface": "src0", "source_mac": SOURCE_MAC, "destination_mac": IN_MAC, "vlan": vlan,
                 "source_ip": source_ip, "destination_ip": destination_ip, "source_port": 4096, "destination_port": 4097,
             }]}),

@@ -192,7 +192,7 @@ def test_what_a_sink_takes_at_a_tap_was_received(spaces: tuple[Namespace, Namesp
     sink = start_agent("sink", netns=far.path, cpus=[0], log=tmp_path / "sink.log")
     try:
         stream = source_stream(STREAM, "src0", STREAM.sink_mac, FRAMES, link_mbps=None)
-        source.api.source_open(SourceOpenParams(cpu=0, streams=[stream]))
+        source.api.source_open(SourceOpenParams(cpus=[0], streams=[stream]))
         received = StreamInterface(stream=0, interface="snk0")
         sink.api.sink_open(SinkOpenParams(streams=[received], attach="native"))
         sink.api.sink_arm(FRAMES.arm(1, "probe"))
@@ -200,7 +200,7 @@ def test_what_a_sink_takes_at_a_tap_was_received(spaces: tuple[Namespace, Namesp
         frames = source.api.source_run(run).streams[0].phases[0].frames_sent
         for _ in range(frames):
             os.write(came, os.read(sent, 2000))
-        expected = [ExpectedStream(stream=0, frames=frames)]
+        expected = [ExpectedStream(stream=0, strand_frames=[frames])]
         counted = sink.api.sink_collect(SinkCollectParams(expected=expected, quiet_ms=50, limit_ms=500))
         counters = interface_counters(far)["snk0"]
     finally:

@@ -76,7 +76,7 @@ def open_source(testbed: Testbed, vlan: int | None = None) -> SourceOpenAnswer:
         source_port=9,
         destination_port=9,
     )
-    params = SourceOpenParams(cpu=0, mechanisms=["pktgen"], streams=[stream])
+    params = SourceOpenParams(cpus=[0], mechanisms=["pktgen"], streams=[stream])
     return testbed.uut.api(GUEST).source_open(params)
 
 
@@ -91,7 +91,7 @@ def flood(phases_s: dict[Phase, float]) -> SourceRunParams:
 
 def collect(testbed: Testbed, frames: int) -> CollectedStream:
     """What the sink counted of the measured phase, in which so many were sent."""
-    expected = [ExpectedStream(stream=0, frames=frames)]
+    expected = [ExpectedStream(stream=0, strand_frames=[frames])]
     awaited = SinkCollectParams(expected=expected, quiet_ms=500, limit_ms=2000)
     (stream,) = testbed.host("sink").api("sink").sink_collect(awaited).streams
     return stream

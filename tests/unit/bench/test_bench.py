@@ -133,6 +133,7 @@ def flood(frames_sent: int, *, came: int, highest_bytes: int = 60_000, twice: in
         start_ns=0,
         end_ns=1_000_000_000,
         frames_sent=frames_sent,
+        strand_frames=[frames_sent],
         probes_sent=200,
         probes_refused=0,
         sends=frames_sent // 16,
@@ -151,9 +152,8 @@ def flood(frames_sent: int, *, came: int, highest_bytes: int = 60_000, twice: in
         cpu_latency_held=True,
         aborted=False,
         mechanism="af_xdp",
-        thread=None,
-        others=None,
-        streams=[SentStream(stream=0, phases=[phase])],
+        threads=[],
+        streams=[SentStream(stream=0, cpus=[0], phases=[phase])],
     )
     return link.Trial(answer, link.Crossing(came, 200, twice, 0, 8000 * highest_bytes))
 

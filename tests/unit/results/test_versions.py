@@ -42,7 +42,7 @@ def test_a_result_of_the_first_version_is_read(earlier: Path) -> None:
     assert [row["platform"] for row in rates] == ["container", "raw"]
     assert [row["mbps"] for row in rates] == pytest.approx([5, 5], rel=0.02)
     (note,) = result.notes
-    lacking = "canary, cpu.guest, cpu.samples and 78 more"
+    lacking = "canary, cpu.guest, cpu.samples and 79 more"
     assert note == f"written by an earlier vtax, without {lacking}: read as null or empty"
     assert as_json(result)["throughput"]
     assert write_report(result).stat().st_size > 100_000

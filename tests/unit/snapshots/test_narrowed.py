@@ -21,7 +21,7 @@ COMMANDS = (
 )
 
 LACKING = (
-    "written by an earlier vtax, without canary, flows.frames_unsent, flows.lateness_max_ns and 14 more: "
+    "written by an earlier vtax, without canary, flows.frames_unsent, flows.lateness_max_ns and 15 more: "
     "read as null or empty"
 )
 """The results were recorded before there were these columns, and that table."""

@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers.paths import ROOT
 from tests.helpers.scenarios import refusal_of, write_scenario
-from tests.helpers.trials import SECOND_NS, change_thread, judge, make_cell, make_measured, otherwise
+from tests.helpers.trials import SECOND_NS, change_times, judge, make_cell, make_measured, otherwise
 from vtax.agent_api import GuestStateAnswer
 from vtax.keys.testbed import TestbedSettings
 from vtax.platforms import container, raw
@@ -111,17 +111,17 @@ def test_a_neighbour_that_fell_out_makes_a_trial_invalid(after: dict[str, Any], 
 
 def test_the_time_that_neighbours_frames_take_is_not_held_against_the_source() -> None:
     measured = make_measured(make_cell(intended_mbps=None), offered_fps=450_000)
-    change_thread(measured, run_delay_ns=SECOND_NS * 3 // 10)
+    change_times(measured, run_delay_ns=SECOND_NS * 3 // 10)
     assert judge(measured).verdict is Verdict.INVALID
     measured.beside = Beside(source_share=0.3)
     measured.cell = replace(measured.cell, testbed=TestbedSettings(flow_control=True))
     judgement = judge(measured)
     assert judgement.verdict is Verdict.VALID
     # It used what was left of its CPU; where nobody else had the rest, it could have done more.
-    change_thread(measured, run_ns=SECOND_NS * 7 // 10)
+    change_times(measured, run_ns=SECOND_NS * 7 // 10)
     assert judge(measured).marks == ("generator-limited",)
     measured.beside = Beside()
-    change_thread(measured, run_delay_ns=0)
+    change_times(measured, run_delay_ns=0)
     assert judge(measured).marks == ("limit-unknown",)
 
 

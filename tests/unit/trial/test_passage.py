@@ -36,7 +36,7 @@ class Recorded(Host):
     """A host that keeps what its agents are asked, in the order of `log`, and answers what it is given."""
 
     def __init__(self, name: str, log: list[tuple[str, str, str]]) -> None:
-        self.name, self.cpus, self.log = name, {"agents": [3]}, log
+        self.name, self.cpus, self.log = name, {"agents": [3, 5, 6]}, log
         self.asked: dict[str, Any] = {}
         self.answers: dict[str, Message | Exception] = {}
 
@@ -112,8 +112,30 @@ def test_streams_take_turns_at_sources_and_sinks(ground: Ground) -> None:
     ground.passage.open_sinks(at_sinks(4))
     assert [numbers(host.asked["source.open"].streams) for host in ground.sources] == [[0, 2], [1, 3]]
     assert [numbers(host.asked["sink.open"].streams) for host in ground.sinks] == [[0, 3], [1], [2]]
-    assert ground.sources[1].asked["source.open"].cpu == 3
+    assert ground.sources[1].asked["source.open"].cpus == [3]
     assert ground.passage.shares == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("streams", "threads", "strands"), [(4, 1, 1), (4, 2, 1), (2, 2, 2), (3, 3, 4), (4, 3, 2)]
+)
+def test_threads_that_are_more_than_streams_take_strands(
+    ground: Ground, streams: int, threads: int, strands: int
+) -> None:
+    for host in ground.sinks:
+        host.answers["sink.open"] = SinkOpenAnswer(streams=[], cost=sink_cost(50.0))
+    ground.passage.open_sinks(at_sinks(streams))
+    ground.passage.open_sources(at_sources(streams), threads)
+    asked = ground.sources[0].asked["source.open"]
+    assert (asked.cpus, asked.strands) == ([3, 5, 6][:threads], strands)
+    ground.passage.arm(FRAMES.arm(1, "measure"))
+    assert [host.asked["sink.arm"].strands for host in ground.sinks] == [strands] * 3
+
+
+def test_sources_are_opened_anew_for_other_streams_or_threads_alone(ground: Ground) -> None:
+    for threads, opened in ((1, 1), (1, 1), (2, 2), (2, 2), (1, 3)):
+        ground.passage.open_sources(at_sources(1), threads)
+        assert [method for _, act, method in ground.log if act == "begin"].count("source.open") == opened
 
 
 def test_a_source_without_streams_is_asked_nothing(ground: Ground) -> None:
@@ -149,7 +171,8 @@ def test_sinks_wait_for_the_frames_of_their_own_streams(ground: Ground) -> None:
     ]
     received = ground.passage.collect(sent, "measure", 50, 500)
     frames = sent.streams[2].phase().frames_sent
-    assert ground.sinks[2].asked["sink.collect"].expected == [ExpectedStream(stream=2, frames=frames)]
+    expected = [ExpectedStream(stream=2, strand_frames=[frames])]
+    assert ground.sinks[2].asked["sink.collect"].expected == expected
     assert [received.host_of(stream.stream) for stream in received.streams] == ["sink", "sink1", "sink2"]
 
 

@@ -17,6 +17,7 @@ from tests.helpers.trials import (
     change_sink,
     change_source,
     change_thread,
+    change_times,
     judge,
     make_cell,
     make_measured,
@@ -119,13 +120,13 @@ def test_what_a_hypervisor_took_for_the_guests_is_not_stolen() -> None:
 
 
 def _wait(measured: Measured, share: float) -> None:
-    change_thread(measured, run_delay_ns=round(share * SECOND_NS))
+    change_times(measured, run_delay_ns=round(share * SECOND_NS))
 
 
 def _switched(measured: Measured, run_ns: int) -> None:
     """Another process has the source's CPU for so long, and the kernel has it for less."""
     kernel = ProcessTime(comm="kworker/0:1", kernel=True, pid=20, run_ns=run_ns // 2)
-    change_source(measured, others=[ProcessTime(comm="stress", kernel=False, pid=7, run_ns=run_ns), kernel])
+    change_thread(measured, others=[ProcessTime(comm="stress", kernel=False, pid=7, run_ns=run_ns), kernel])
 
 
 def _pauses(share: float) -> Pauses:
@@ -136,7 +137,7 @@ def _pauses(share: float) -> Pauses:
 
 def test_pauses_in_which_the_kernel_had_another_run_are_no_absence_of_the_cpu() -> None:
     measured = make_measured(make_cell())
-    change_source(measured, pauses=_pauses(0.08))
+    change_thread(measured, pauses=_pauses(0.08))
     _wait(measured, 0.04)
     assert judge(measured).reasons == ()
 
@@ -144,7 +145,7 @@ def test_pauses_in_which_the_kernel_had_another_run_are_no_absence_of_the_cpu() 
 def test_a_source_that_the_kernel_kept_off_all_the_time_that_it_paused_was_not_away() -> None:
     """It watched for half of the window: 40% of the window are 80% of what it watched."""
     measured = make_measured(make_cell())
-    change_source(measured, pauses=_pauses(0.8))
+    change_thread(measured, pauses=_pauses(0.8))
     _wait(measured, 0.4)
     assert [instrument.AWAY in reason for reason in judge(measured).reasons] == [False]
 
@@ -195,7 +196,7 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
     "late, and the machine below had it longer than any process": (
         lambda m: (
             change_lateness(m, 2_000_000),
-            change_thread(m, run_ns=9 * SECOND_NS // 10),
+            change_times(m, run_ns=9 * SECOND_NS // 10),
             _switched(m, 12_300_000),
         ),
         Verdict.SUSPECT,
@@ -207,11 +208,11 @@ CAUSES: dict[str, tuple[Callable[[Measured], object], Verdict, str]] = {
         "departures were late: 99th percentile 2.0 ms",
     ),
     "away": (
-        lambda m: change_source(m, pauses=_pauses(0.07)),
+        lambda m: change_thread(m, pauses=_pauses(0.07)),
         Verdict.SUSPECT,
         "the source's CPU was away: for up to 25.8 ms at a time; of the time that it watched: 6.8%",
     ),
-    "long away": (lambda m: change_source(m, pauses=_pauses(0.3)), Verdict.INVALID, "CPU was away"),
+    "long away": (lambda m: change_thread(m, pauses=_pauses(0.3)), Verdict.INVALID, "CPU was away"),
     "aborted": (lambda m: change_source(m, aborted=True), Verdict.INVALID, "aborted"),
     "detached": (lambda m: change_received(m, attached=False), Verdict.INVALID, "detached"),
     "more than sent": (
@@ -298,7 +299,7 @@ def _spend(
     thread = None
     if ran is not None:
         thread = ThreadTime(run_ns=round(ran * SECOND_NS), run_delay_ns=round(kept_off * SECOND_NS))
-    change_source(measured, thread=thread)
+    change_thread(measured, time=thread)
 
 
 @pytest.mark.parametrize(
@@ -406,7 +407,7 @@ def test_drops_at_a_full_ring_tell_that_flow_control_is_missing() -> None:
 
 def test_a_kernel_without_schedstat_is_judged_by_the_rest() -> None:
     measured = make_measured(make_cell())
-    change_source(measured, thread=None)
+    change_thread(measured, time=None)
     assert judge(measured).verdict is Verdict.VALID
 
 

@@ -92,8 +92,15 @@ FLOWS: Final = Table(
             "source_cpu_share",
             DOUBLE,
             "ratio",
-            "share of the window in which the source's thread used its CPU: one thread serves all streams of its host, "
-            "and polls at a paced load; null where its kernel does not account for it",
+            "share of the window in which the source's thread used its CPU, of several that sent the stream the "
+            "busiest one; it polls at a paced load; null where its kernel does not account for it",
+        ),
+        Column(
+            "source_cpus",
+            STRING,
+            "",
+            "CPUs of the threads that sent the stream, one of each of its strands: of n each has every n-th frame, and "
+            "order and loss are taken within it; null of bulk streams, echoes and requests",
         ),
         Column(
             "frames_unsent",

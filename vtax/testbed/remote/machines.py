@@ -16,7 +16,7 @@ from vtax.machine.ssh import ssh_to
 from vtax.platforms.launch import DIES_WITH_US
 from vtax.testbed.clocks import ONE_CLOCK, ClockAhead, agree, compare
 from vtax.testbed.host import Host
-from vtax.testbed.machines import Agent, End, as_json, host_names
+from vtax.testbed.machines import Agent, End, as_json, check_seats, host_names
 from vtax.testbed.remote.file import ROLES, LinkKeys, MachineKeys, TestbedFile
 from vtax.testbed.remote.machine import RemoteHost, RemoteMachine
 
@@ -80,6 +80,12 @@ class SeveralMachines:
                 except InputError as error:
                     found[name] = error
             yield found
+
+    def seat_threads(self, count: int) -> None:
+        """See Machines."""
+        for host in self.roles["source"]:
+            machine = self.machine(host)
+            check_seats(f"machine {machine.name}", machine.cpus, count)
 
     def hold(self, purpose: str) -> AbstractContextManager[None]:
         """They are held since they are reached, and clean up after themselves."""

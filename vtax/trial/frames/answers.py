@@ -13,6 +13,8 @@ class StreamSent:
     host: str
     """The source's."""
     stream: int
+    cpus: Sequence[int]
+    """Those whose threads sent its strands."""
     phases: Sequence[SentPhase]
 
     def phase(self, name: Phase = "measure") -> SentPhase:
@@ -30,7 +32,7 @@ class Sent:
     def streams(self) -> list[StreamSent]:
         """All streams, by number."""
         streams = [
-            StreamSent(host, stream.stream, stream.phases)
+            StreamSent(host, stream.stream, stream.cpus, stream.phases)
             for host, answer in self.hosts.items()
             for stream in answer.streams
         ]

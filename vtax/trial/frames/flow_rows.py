@@ -1,11 +1,10 @@
 """A stream of frames as a row of `flows`."""
 
-from vtax.agent_api import CollectedStream
 from vtax.results import Row
 from vtax.trial.frames.answers import StreamSent
 from vtax.trial.frames.delay import delay_columns
 from vtax.trial.frames.measured import Measured
-from vtax.trial.frames.source_time import thread_shares, waited_share
+from vtax.trial.frames.source_time import busiest_shares, waited_share
 from vtax.trial.trial_rows import Role
 from vtax.units import goodput_mbps, mbps
 
@@ -20,8 +19,9 @@ def flow_row(measured: Measured, stream: StreamSent, role: Role, guest: int) -> 
     """A row of `flows`, by what source and sink say of one stream."""
     load, sink = measured.load, measured.sink.stream(stream.stream)
     phase, gap = stream.phase(), measured.times[stream.stream].gap
-    thread = thread_shares(measured, stream.host)
+    thread = busiest_shares(measured, stream)
     sent, received = phase.frames_sent, sink.received
+    order, loss = sink.reordering, sink.loss
     arrived = received / measured.window_s
     received_bytes = sink.received_bytes / max(received, 1)
     return {
@@ -41,11 +41,17 @@ def flow_row(measured: Measured, stream: StreamSent, role: Role, guest: int) -> 
         "frames_lost": sent - received,
         "frames_duplicated": sink.duplicated,
         "frames_reordered": sink.reordered,
-        **_order_columns(sent, sink),
+        "frames_displaced": order.displaced,
+        "reordering_extent_mean_frames": order.extent_mean,
+        "reordering_extent_max_frames": order.extent_max,
+        "reordering_extents_cut": order.extents_cut,
+        "loss_periods": loss.periods,
+        "longest_loss_frames": loss.longest,
         "loss_ratio": (sent - received) / sent if sent else None,
         "send_errors": phase.send_errors,
         "blocked": phase.blocked,
         "waited_share": waited_share(stream),
+        "source_cpus": " ".join(map(str, stream.cpus)),
         "source_cpu_share": None if thread is None else thread.ran,
         "frames_unsent": phase.unsent,
         "burst_frames": phase.longest_burst,
@@ -54,18 +60,4 @@ def flow_row(measured: Measured, stream: StreamSent, role: Role, guest: int) -> 
         "gap_p99_ns": gap.p99_ns,
         "gap_max_ns": gap.max_ns,
         "duration_s": measured.window_s,
-    }
-
-
-def _order_columns(sent: int, sink: CollectedStream) -> Row:
-    """How far frames were displaced, and how loss is spread. What no later frame betrays is the last period."""
-    reordering, loss = sink.reordering, sink.loss
-    behind = sent - sink.next_expected
-    return {
-        "frames_displaced": reordering.displaced,
-        "reordering_extent_mean_frames": reordering.extent_mean,
-        "reordering_extent_max_frames": reordering.extent_max,
-        "reordering_extents_cut": reordering.extents_cut,
-        "loss_periods": loss.periods + (behind > 0),
-        "longest_loss_frames": None if loss.longest is None else max(loss.longest, behind),
     }

@@ -29,7 +29,7 @@ from vtax.agent_api import (
     StreamInterface,
 )
 from vtax.agent_message import CALL_TIMEOUT_S, Answer, Nothing, Pending
-from vtax.keys.frames import FrameSpec
+from vtax.keys.frames import FrameSpec, strands_of
 from vtax.testbed.machines import Agent, turn_of
 from vtax.testbed.testbed import Testbed
 from vtax.trial.frames.answers import Received, Sent
@@ -71,6 +71,7 @@ class Passage:
         self._sources, self._sinks = sources, sinks
         self._sending: dict[Agent, int] = {}
         """How many streams each source has that has any."""
+        self._threads, self._strands = 1, 1
 
     @classmethod
     def of(cls, testbed: Testbed) -> Self:
@@ -91,21 +92,25 @@ class Passage:
 
         return _asked(self._sinks, begin).answers()
 
-    def open_sources(self, streams: Sequence[SourceStream]) -> None:
-        """Open the sources on these streams, and close them on others."""
+    def open_sources(self, streams: Sequence[SourceStream], threads: int = 1) -> None:
+        """Open the sources on these streams, each with so many threads, where they are not; and close them on others.
+
+        The frames of a passage all have the same headers.
+        """
+        dealt = {source: _of(source, self._sources, streams) for source in self._sources}
+        sending = {source: len(own) for source, own in dealt.items() if own}
+        if (sending, threads) == (self._sending, self._threads):
+            return
         for source in self._sending:
             _api(source).source_close()
-        dealt = {source: _of(source, self._sources, streams) for source in self._sources}
-        self._sending = {source: len(own) for source, own in dealt.items() if own}
-        for source in self._sending:
+        self._sending, self._threads = sending, threads
+        self._strands = strands_of(threads, min(sending.values()))
+        for source in sending:
             host, _ = source
-            params = SourceOpenParams(cpu=host.cpus["agents"][0], streams=dealt[source])
+            params = SourceOpenParams(
+                cpus=host.cpus["agents"][:threads], streams=dealt[source], strands=self._strands
+            )
             _api(source).source_open(params)
-
-    @property
-    def sending(self) -> int:
-        """How many streams the sources are open on."""
-        return sum(self._sending.values())
 
     @property
     def shares(self) -> list[int]:
@@ -129,14 +134,14 @@ class Passage:
 
         def begin(sink: Agent) -> Pending[Nothing]:
             own = _of(sink, self._sinks, clocks)
-            return _api(sink).begin_sink_arm(structs.replace(params, clocks=own))
+            return _api(sink).begin_sink_arm(structs.replace(params, clocks=own, strands=self._strands))
 
         _asked(self._sinks, begin).answers()
 
     def collect(self, sent: Sent, phase: AnalysedPhase, quiet_ms: int, limit_ms: int) -> Received:
         """What all sinks counted, once all of a phase has come of what sources `sent`."""
         expected = [
-            ExpectedStream(stream=stream.stream, frames=stream.phase(phase).frames_sent)
+            ExpectedStream(stream=stream.stream, strand_frames=stream.phase(phase).strand_frames)
             for stream in sent.streams
         ]
 

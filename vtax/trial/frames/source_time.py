@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from vtax.agent_api import ProcessTime, SourceRunAnswer
+from vtax.agent_api import ProcessTime, SourceThread
 from vtax.trial.frames.answers import StreamSent
 from vtax.trial.frames.measured import Measured
 
@@ -12,7 +12,7 @@ FOREIGN = "foreign"
 
 @dataclass(frozen=True)
 class ThreadShares:
-    """A source's thread, which serves all streams of its host, as shares of the window."""
+    """One of a source's threads, as shares of the window."""
 
     ran: float
     """It was on its CPU."""
@@ -34,49 +34,58 @@ class PauseShare:
         return self.paused_ns / self.watched_ns
 
 
-def pauses_of(source: SourceRunAnswer) -> PauseShare | None:
-    """Return the pauses of a source; None of a flood, and of one that had frames to send all the time."""
-    pauses = source.pauses
+def pauses_of(thread: SourceThread) -> PauseShare | None:
+    """Return the pauses of a source's thread; None of a flood, and of one that had frames to send all the time."""
+    pauses = thread.pauses
     if pauses is None or not pauses.watched_ns:
         return None
     return PauseShare(pauses.paused_ns, pauses.watched_ns, pauses.longest_ns)
 
 
 def waited_share(stream: StreamSent) -> float | None:
-    """Return the share of the window in which a stream waited for room; None where its mechanism does not report it."""
+    """Return the share of the window in which a stream waited for room; None where its mechanism does not report it.
+
+    Of a stream of several strands it is the mean of theirs.
+    """
     phase = stream.phase()
     if phase.waited_ns is None:
         return None
-    return min(1.0, phase.waited_ns / (phase.end_ns - phase.start_ns))
+    return min(1.0, phase.waited_ns / (phase.end_ns - phase.start_ns) / len(phase.strand_frames))
 
 
-def thread_shares(measured: Measured, host: str) -> ThreadShares | None:
-    """Return what the thread of the source on `host` did; None where its kernel does not account for it."""
-    thread = measured.source.hosts[host].thread
-    if thread is None:
+def thread_shares(measured: Measured, host: str, thread: SourceThread) -> ThreadShares | None:
+    """Return what a thread of the source on `host` did; None where its kernel does not account for it."""
+    if thread.time is None:
         return None
     phase = next(stream for stream in measured.source.streams if stream.host == host).phase()
     window_ns = phase.end_ns - phase.start_ns
     # The thread is read just outside the window.
-    return ThreadShares(min(1.0, thread.run_ns / window_ns), min(1.0, thread.run_delay_ns / window_ns))
+    return ThreadShares(
+        min(1.0, thread.time.run_ns / window_ns), min(1.0, thread.time.run_delay_ns / window_ns)
+    )
 
 
-def most_beside(measured: Measured, host: str) -> ProcessTime | None:
-    """Return the process that had the CPU of the source on `host` longest beside it; None where none is known."""
-    others = measured.source.hosts[host].others
-    return max(others, key=lambda process: process.run_ns) if others else None
+def busiest_shares(measured: Measured, stream: StreamSent) -> ThreadShares | None:
+    """Return what the thread did that was on its CPU longest of those that sent a stream; None as of a thread."""
+    threads = (thread for thread in measured.source.hosts[stream.host].threads if thread.cpu in stream.cpus)
+    found = (thread_shares(measured, stream.host, thread) for thread in threads)
+    return max((shares for shares in found if shares), key=lambda shares: shares.ran, default=None)
 
 
-def foreign_share(measured: Measured, host: str) -> float | None:
-    """Return the share of the window in which processes that are not vtax's had the CPU of the source on `host`.
+def most_beside(thread: SourceThread) -> ProcessTime | None:
+    """Return the process that had the CPU of a source's thread longest beside it; None where none is known."""
+    return max(thread.others, key=lambda process: process.run_ns) if thread.others else None
+
+
+def foreign_share(measured: Measured, host: str, thread: SourceThread) -> float | None:
+    """Return the share of the window in which processes not of vtax's had the CPU of a thread of the source on `host`.
 
     None where its kernel does not tell, or nobody can tell whose its machine's processes are: away from the UUT's.
     """
-    others = measured.source.hosts[host].others
-    if others is None or measured.interference is None or host not in measured.beside_uut:
+    if thread.others is None or measured.interference is None or host not in measured.beside_uut:
         return None
     foreign = {
         process["pid"] for activity in measured.interference for process in activity["others"].values()
     }
-    run_ns = sum(process.run_ns for process in others if process.pid in foreign)
+    run_ns = sum(process.run_ns for process in thread.others if process.pid in foreign)
     return min(1.0, run_ns / 1e9 / measured.window_s)

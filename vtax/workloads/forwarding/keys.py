@@ -13,12 +13,13 @@ from vtax.agent_api import (
     LEAST_FRAME_BYTES,
     MOST_CAPTURED_FRAMES,
     MOST_SOURCE_FLOWS,
+    MOST_SOURCE_THREADS,
     MOST_STREAMS,
 )
 from vtax.columns import Column, ColumnType
 from vtax.keys.encapsulation import Encapsulation
 from vtax.keys.fields import Named, Scalar, key, written
-from vtax.keys.frames import FrameLoad, FrameSpec
+from vtax.keys.frames import FrameLoad, FrameSpec, strands_of
 from vtax.keys.lengths import IMIX, is_mix, lengths_of
 from vtax.keys.testbed import TestbedSettings
 from vtax.keys.traced import MOST_WAYS, TracedKeys
@@ -152,6 +153,14 @@ class Forwarding(TracedKeys):
         "auto, raw, gso, af_xdp",
         default="auto",
     )
+    source_threads: int = key(
+        "threads of each source, a CPU each: streams are dealt to them, and of few streams the flows",
+        f"1 to {MOST_SOURCE_THREADS}",
+        default=1,
+        ge=1,
+        le=MOST_SOURCE_THREADS,
+        short=True,
+    )
     capture_frames: int = key(
         "first frames of each stream that are kept as they came, in a pcap file a trial",
         f"0 to {MOST_CAPTURED_FRAMES}",
@@ -171,7 +180,7 @@ class Forwarding(TracedKeys):
     @property
     def frame_load(self) -> FrameLoad:
         """The frames of a stream, and how many are to be sent."""
-        frames = FrameSpec(self.frame_bytes, self.encapsulation, self.flows)
+        frames = FrameSpec(self.frame_bytes, self.encapsulation, self.flows, self.source_threads)
         return FrameLoad(frames, self.warmup_s, self.duration_s, self.intended_mbps)
 
     def streams_through(self, testbed: TestbedSettings) -> int:
@@ -215,6 +224,13 @@ class Forwarding(TracedKeys):
         if self.mechanism == "gso" and (self.mix is not None or self.flows > 1):
             problem = "a train has frames of one length and flow; allowed with a mix or many flows: auto, raw, af_xdp"
             yield Refusal("workload", "mechanism", "gso", problem)
+        strands = strands_of(self.source_threads, self.streams_through(testbed))
+        if self.flows % strands:
+            problem = (
+                f"{self.source_threads} source_threads need {strands} strands of each stream, made of whole flows; "
+                f"allowed: multiples of {strands}, any number with more streams, or fewer source_threads"
+            )
+            yield Refusal("workload", "flows", self.flows, problem)
         if testbed.is_shared and self.streams > 1:
             problem = (
                 "guests behind a shared uplink have a stream each; allowed: 1, with as many testbed.guests"

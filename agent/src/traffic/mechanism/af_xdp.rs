@@ -51,15 +51,19 @@ pub(super) struct AfXdp {
 }
 
 impl AfXdp {
-    pub(super) fn open(interface: &Interface) -> anyhow::Result<Self> {
-        let opened = Self::on_first_queue(interface);
+    pub(super) fn open(interface: &Interface, queue: u32) -> anyhow::Result<Self> {
+        let opened = Self::on_queue(interface, queue);
         let name = &interface.name;
-        if let Err(error) = &opened
-            && error.kind() == io::ErrorKind::ResourceBusy
-        {
-            return Err(anyhow!(
-                "another XDP socket holds the first queue of {name}"
-            ));
+        match opened.as_ref().map_err(io::Error::kind) {
+            Err(io::ErrorKind::ResourceBusy) => {
+                return Err(anyhow!("another XDP socket holds queue {queue} of {name}"));
+            }
+            Err(io::ErrorKind::InvalidInput) if queue > 0 => {
+                return Err(anyhow!(
+                    "{name} has no queue {queue}: each strand's XDP socket needs one of its own"
+                ));
+            }
+            _ => {}
         }
         opened.with_context(|| {
             format!(
@@ -68,7 +72,7 @@ impl AfXdp {
         })
     }
 
-    fn on_first_queue(interface: &Interface) -> io::Result<Self> {
+    fn on_queue(interface: &Interface, queue: u32) -> io::Result<Self> {
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
         // SAFETY: a plain system call, and a descriptor that is ours alone.
         let socket = unsafe {
@@ -103,7 +107,7 @@ impl AfXdp {
         let completion = libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t;
         let frames = Producer::map(&socket, transmit, &layout.tx, CHUNKS)?;
         let completions = Consumer::map(&socket, completion, &layout.cr, CHUNKS)?;
-        bind(&socket, interface)?;
+        bind(&socket, interface, queue)?;
 
         let mut free: Vec<u64> = (0..u64::from(CHUNKS))
             .map(|chunk| chunk * CHUNK_BYTES as u64)
@@ -235,12 +239,13 @@ impl Mechanism for AfXdp {
     }
 }
 
-fn bind(socket: &OwnedFd, interface: &Interface) -> io::Result<()> {
+fn bind(socket: &OwnedFd, interface: &Interface, queue: u32) -> io::Result<()> {
     // SAFETY: zeros are a valid address.
     let mut address: libc::sockaddr_xdp = unsafe { zeroed() };
     address.sxdp_family = libc::AF_XDP as u16;
     address.sxdp_flags = libc::XDP_COPY;
     address.sxdp_ifindex = interface.index as u32;
+    address.sxdp_queue_id = queue;
     let length = size_of::<libc::sockaddr_xdp>() as libc::socklen_t;
     let deadline = Instant::now() + REBIND_LIMIT;
     loop {

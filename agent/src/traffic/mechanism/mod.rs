@@ -47,20 +47,28 @@ impl Way {
     }
 }
 
-/// Opens a mechanism on an interface that is fit for it, for a stream that is to be sent from `cpu`.
+/// From where a strand of a stream is sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seat {
+    pub(super) cpu: usize,
+    /// The interface's queue, where the mechanism has one for itself.
+    pub(super) queue: u32,
+}
+
+/// Opens a mechanism on an interface that is fit for it, for a strand of a stream.
 pub(super) fn open(
     name: Name,
     interface: &Interface,
-    cpu: usize,
+    seat: Seat,
     stream: u8,
     endpoints: &Endpoints,
 ) -> anyhow::Result<Way> {
     Ok(Way::Frames(match name {
         Name::Raw => Box::new(Raw::open(interface, Queueing::Qdisc)?),
         Name::Gso => Box::new(Gso::open(interface)?),
-        Name::AfXdp => Box::new(AfXdp::open(interface)?),
+        Name::AfXdp => Box::new(AfXdp::open(interface, seat.queue)?),
         Name::Pktgen => {
-            return Device::open(interface, cpu, stream, endpoints).map(Way::Generator);
+            return Device::open(interface, seat.cpu, stream, endpoints).map(Way::Generator);
         }
     }))
 }

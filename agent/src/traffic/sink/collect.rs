@@ -1,17 +1,16 @@
 //! Waiting for the last frames of a trial, and the report on each stream.
 
+use std::iter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Stream;
 use super::histogram::durations;
-use super::program::{
-    LANE_EXTRA, LANE_MAIN, Lane, PHASE_MEASURE, PHASE_PROBE, PHASE_WARMUP, State,
-};
+use super::program::{LANE_EXTRA, Lane, PHASE_MEASURE, PHASE_PROBE, PHASE_WARMUP, State};
 use super::wire::{
-    CollectedStream, Ended, PhaseFrames, Reordering, SinkCollectParams, SinkHistogramsAnswer,
-    SinkLoss, SinkProbes, SinkRefused,
+    CollectedStream, Ended, ExpectedStream, PhaseFrames, Reordering, SinkCollectParams,
+    SinkHistogramsAnswer, SinkLoss, SinkProbes, SinkRefused,
 };
 
 /// Fine enough for a drain time in milliseconds, coarse enough to leave the UUT its CPU.
@@ -53,10 +52,16 @@ pub(super) fn drain(
     }
 }
 
-/// What one stream received since it was armed.
-pub(super) fn report(stream: &Stream) -> anyhow::Result<CollectedStream> {
+/// What one stream received since it was armed, which may be among those that were expected.
+pub(super) fn report(
+    stream: &Stream,
+    expected: &[ExpectedStream],
+) -> anyhow::Result<CollectedStream> {
     let state = stream.attached.memory.state()?;
-    let main = state.lanes[LANE_MAIN];
+    let expected = (expected.iter()).find(|expected| expected.stream == stream.number);
+    let sent = expected.map_or(&[][..], |expected| &expected.strand_frames);
+    let strands = state.strands();
+    let sum = |of: fn(&Lane) -> u64| strands.iter().map(of).sum();
     let extra = state.lanes[LANE_EXTRA];
     Ok(CollectedStream {
         stream: stream.number,
@@ -66,14 +71,13 @@ pub(super) fn report(stream: &Stream) -> anyhow::Result<CollectedStream> {
             warmup: state.frames[PHASE_WARMUP],
             measure: state.frames[PHASE_MEASURE],
         },
-        received: main.received,
-        received_bytes: main.bytes,
-        duplicated: main.duplicated,
-        reordered: main.reordered,
-        reordering: reordering(&main),
-        next_expected: main.next_expected,
-        loss: loss(&main),
-        longest_run: main.longest_run,
+        received: state.received(),
+        received_bytes: sum(|lane| lane.bytes),
+        duplicated: sum(|lane| lane.duplicated),
+        reordered: sum(|lane| lane.reordered),
+        reordering: reordering(strands),
+        loss: loss(strands, sent),
+        longest_run: sum(|lane| lane.longest_run),
         first_ns: (state.first_ns > 0).then_some(state.first_ns),
         last_ns: (state.last_ns > 0).then_some(state.last_ns),
         refused: SinkRefused {
@@ -102,20 +106,29 @@ pub(super) fn histograms(stream: &Stream) -> anyhow::Result<SinkHistogramsAnswer
     })
 }
 
-fn reordering(lane: &Lane) -> Reordering {
-    let any = lane.reordered > 0;
+fn reordering(strands: &[Lane]) -> Reordering {
+    let sum = |of: fn(&Lane) -> u64| strands.iter().map(of).sum::<u64>();
+    let reordered = sum(|lane| lane.reordered);
+    let greatest = strands.iter().map(|lane| lane.extent_max).max();
     Reordering {
-        extent_mean: any.then(|| lane.extent_sum as f64 / lane.reordered as f64),
-        extent_max: any.then_some(lane.extent_max),
-        extents_cut: lane.extents_cut,
-        displaced: lane.displaced,
+        extent_mean: (reordered > 0).then(|| sum(|lane| lane.extent_sum) as f64 / reordered as f64),
+        extent_max: greatest.filter(|_| reordered > 0),
+        extents_cut: sum(|lane| lane.extents_cut),
+        displaced: sum(|lane| lane.displaced),
     }
 }
 
-fn loss(lane: &Lane) -> SinkLoss {
+/// Beside the gaps in what came, the last frames that were sent of a strand are a period where none of them did.
+fn loss(strands: &[Lane], sent: &[u64]) -> SinkLoss {
+    let sent = sent.iter().copied().chain(iter::repeat(0));
+    let missing = |(lane, sent): (&Lane, u64)| sent.saturating_sub(lane.next_expected);
+    let last: Vec<_> = strands.iter().zip(sent).map(missing).collect();
+    let gaps = strands.iter().map(|lane| lane.longest_gap);
+    let in_order = strands.iter().all(|lane| lane.reordered == 0);
+    let periods = strands.iter().map(|lane| lane.loss_periods).sum::<u64>();
     SinkLoss {
-        periods: lane.loss_periods,
-        longest: (lane.reordered == 0).then_some(lane.longest_gap),
+        periods: periods + last.iter().filter(|&&frames| frames > 0).count() as u64,
+        longest: (gaps.chain(last).max()).filter(|_| in_order),
     }
 }
 
@@ -134,9 +147,10 @@ fn arrivals_of(state: &State) -> u64 {
 
 fn is_complete(states: &[(u8, State)], params: &SinkCollectParams) -> bool {
     params.expected.iter().all(|expected| {
-        states.iter().any(|(number, state)| {
-            *number == expected.stream && state.lanes[LANE_MAIN].received >= expected.frames
-        })
+        let sent = expected.strand_frames.iter().sum();
+        states
+            .iter()
+            .any(|(number, state)| *number == expected.stream && state.received() >= sent)
     })
 }
 

@@ -4,12 +4,13 @@ use anyhow::Context;
 use libbpf_rs::{ErrorKind, ProgramInput, ProgramMut};
 
 use super::frame::TestFrame;
-use super::program::{Armed, LANE_MAIN, Memory, PHASE_MEASURE, SinkSkel};
+use super::program::{Armed, Memory, PHASE_MEASURE, SinkSkel};
 use super::wire::{AnalysedPhase, SinkCost};
 use crate::traffic::clock::now_ns;
 use crate::traffic::frame::Departure;
 use crate::traffic::layout::PHASE_FLAG_PROBE;
 use crate::traffic::lengths::MOST_LENGTHS;
+use crate::traffic::strand::Strands;
 
 /// A millisecond a round, and a median that one preemption does not move.
 const FRAMES_PER_ROUND: u32 = 10_000;
@@ -21,6 +22,7 @@ const ARMED: Armed = Armed {
     stream: 0,
     phase: AnalysedPhase::Measure,
     frame_bytes: [FRAME_BYTES as u32; MOST_LENGTHS],
+    strands: Strands::ONE,
     probe_interval: 1,
     gaps: false,
     clock_ahead_ns: 0,
@@ -79,7 +81,7 @@ impl Kind {
             })?;
             run(&program.progs.sink_cost, self.probe)
         })?;
-        let received = memory.state()?.lanes[LANE_MAIN].received;
+        let received = memory.state()?.received();
         anyhow::ensure!(
             received == u64::from(FRAMES_PER_ROUND),
             "the sink's program counted {received} of {FRAMES_PER_ROUND} frames in BPF_PROG_TEST_RUN"

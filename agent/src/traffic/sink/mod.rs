@@ -120,6 +120,7 @@ impl Sink {
                 stream: stream.number,
                 phase: params.phase,
                 frame_bytes: params.frame_bytes.distinct(),
+                strands: params.strands,
                 probe_interval: params.probe_interval,
                 gaps: params.gaps,
                 clock_ahead_ns: ahead_ns
@@ -144,11 +145,9 @@ impl Sink {
         let start = Instant::now();
         let ended = collect::drain(&self.streams, params, abort)?;
         let drain_ms = start.elapsed().as_secs_f64() * 1e3;
-        let streams = self
-            .streams
-            .iter()
-            .map(collect::report)
-            .collect::<anyhow::Result<_>>()?;
+        let report = |stream| collect::report(stream, &params.expected);
+        let streams = self.streams.iter().map(report);
+        let streams = streams.collect::<anyhow::Result<_>>()?;
         Ok(SinkCollectAnswer {
             drain_ms,
             ended,
@@ -199,7 +198,16 @@ impl Sink {
         let mut seen = BTreeSet::new();
         for (position, expected) in params.expected.iter().enumerate() {
             let field = format!("expected[{position}].stream");
-            self.stream(&field, expected.stream)?;
+            let opened = self.stream(&field, expected.stream)?;
+            let strands = opened.attached.memory.state()?.strands().len();
+            if expected.strand_frames.len() != strands {
+                let (field, given) = (
+                    format!("expected[{position}].strand_frames"),
+                    expected.strand_frames.len(),
+                );
+                let problem = format!("{given} of them; {strands} strands are awaited");
+                return Err(Error::params(field, problem));
+            }
             if !seen.insert(expected.stream) {
                 return Err(Error::params(
                     field,

@@ -8,8 +8,10 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use super::capture::{Capture, Captures};
 use super::delivery::Delivery;
 use super::wire::{AnalysedPhase, AttachMode};
+use crate::api::bounds::MOST_STRANDS;
 use crate::traffic::bpf::{MapValue, Single, with_libbpf_log};
 use crate::traffic::lengths::MOST_LENGTHS;
+use crate::traffic::strand::Strands;
 
 pub(super) mod skeleton {
     #![allow(clippy::all, dead_code)]
@@ -31,9 +33,8 @@ pub(super) const PHASE_PROBE: usize = 1;
 pub(super) const PHASE_WARMUP: usize = 2;
 pub(super) const PHASE_MEASURE: usize = 3;
 
-/// Index of `State::lanes`.
-pub(super) const LANE_MAIN: usize = 0;
-pub(super) const LANE_EXTRA: usize = 1;
+/// Of `State::lanes`, that of the extra probes; the strands' are those before it.
+pub(super) const LANE_EXTRA: usize = MOST_STRANDS as usize;
 
 /// What a sink's program is made for.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +83,8 @@ pub(super) fn load<'a>(
 #[derive(Debug)]
 pub(super) struct Memory {
     state: Single<State>,
-    past: Single<skeleton::types::memory>,
+    /// Of each lane.
+    past: Vec<Single<skeleton::types::memory>>,
     histograms: Single<Histograms>,
     pub captures: Captures,
 }
@@ -95,7 +97,8 @@ pub(super) struct Armed {
     pub phase: AnalysedPhase,
     /// One of these.
     pub frame_bytes: [u32; MOST_LENGTHS],
-    /// Of so many frames one is a probe, anywhere among them.
+    pub strands: Strands,
+    /// Of so many frames of a strand one is a probe, anywhere among them.
     pub probe_interval: u32,
     /// Whether the gaps between frames are filed.
     pub gaps: bool,
@@ -105,9 +108,11 @@ pub(super) struct Armed {
 
 impl Memory {
     pub fn of(program: &SinkSkel<'_>) -> anyhow::Result<Self> {
+        let lanes = 0..=LANE_EXTRA as u32;
+        let past = lanes.map(|lane| Single::entry(&program.maps.sink_memory, lane));
         Ok(Self {
             state: Single::locked(&program.maps.sink_state)?,
-            past: Single::new(&program.maps.sink_memory)?,
+            past: past.collect::<Result<_, _>>()?,
             histograms: Single::new(&program.maps.sink_histograms)?,
             captures: Captures::new(&program.maps.sink_captures)?,
         })
@@ -121,7 +126,9 @@ impl Memory {
     /// Counts for `armed` from here on. To be called on a disarmed program, when no run of it is
     /// left that began before: an unarmed program leaves all but its state alone.
     pub fn arm(&self, armed: Armed) -> anyhow::Result<()> {
-        self.past.zero()?;
+        for lane in (0..armed.strands.get()).chain([LANE_EXTRA]) {
+            self.past[lane].zero()?;
+        }
         self.histograms.zero()?;
         let phase = match armed.phase {
             AnalysedPhase::Probe => PHASE_PROBE,
@@ -131,6 +138,8 @@ impl Memory {
             trial: armed.trial,
             stream: armed.stream.into(),
             frame_bytes: armed.frame_bytes,
+            strand_mask: armed.strands.get() as u32 - 1,
+            strand_bits: armed.strands.bits(),
             probe_interval: armed.probe_interval,
             gaps: armed.gaps.into(),
             clock_ahead_ns: armed.clock_ahead_ns,
@@ -146,5 +155,17 @@ impl Memory {
     /// Frames or pairs of frames in each bucket.
     pub fn histograms(&self) -> anyhow::Result<Histograms> {
         self.histograms.read()
+    }
+}
+
+impl State {
+    /// What was counted of each strand.
+    pub(super) fn strands(&self) -> &[Lane] {
+        &self.lanes[..=self.strand_mask as usize]
+    }
+
+    /// Frames of the analysed phase, without duplicates and extra probes.
+    pub(super) fn received(&self) -> u64 {
+        self.strands().iter().map(|lane| lane.received).sum()
     }
 }

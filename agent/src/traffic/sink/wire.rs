@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::bounds::{
     GREATEST_FRAME_BYTES, GREATEST_STREAM, LEAST_FRAME_BYTES, LONGEST_DRAIN_MS,
-    MOST_CAPTURED_FRAMES, MOST_STREAMS,
+    MOST_CAPTURED_FRAMES, MOST_STRANDS, MOST_STREAMS,
 };
 use crate::traffic::lengths::Lengths;
+use crate::traffic::strand::Strands;
 
 /// `sink.open`: which interface receives which stream, one of each.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -104,7 +105,10 @@ pub struct SinkArmParams {
     pub phase: AnalysedPhase,
     /// One length of all frames, or those of a mix, in any order.
     pub frame_bytes: Lengths,
-    /// Of so many frames one is a probe, anywhere among them. Extra probes are all.
+    /// Strands of each stream, whose order is taken apart: of n each has every n-th frame.
+    #[serde(default)]
+    pub strands: Strands,
+    /// Of so many frames of a strand one is a probe, anywhere among them. Extra probes are all.
     #[serde(default = "every_frame")]
     #[schemars(range(min = 1))]
     pub probe_interval: u32,
@@ -161,8 +165,9 @@ pub struct SinkCollectParams {
 pub struct ExpectedStream {
     /// The number of the stream.
     pub stream: u8,
-    /// Frames that were sent in the analysed phase, extra probes not among them.
-    pub frames: u64,
+    /// Frames that were sent of each strand in the analysed phase, extra probes not among them.
+    #[schemars(length(min = 1, max = MOST_STRANDS))]
+    pub strand_frames: Vec<u64>,
 }
 
 /// What ended the drain.
@@ -204,15 +209,13 @@ pub struct CollectedStream {
     pub received_bytes: u64,
     /// Frames that came again; they are not among the received.
     pub duplicated: u64,
-    /// RFC 4737 type-P-reordered: below the next expected sequence, and not a duplicate.
+    /// RFC 4737 type-P-reordered: below the next expected sequence of the strand, and not a duplicate.
     pub reordered: u64,
     /// How far reordered frames were displaced.
     pub reordering: Reordering,
-    /// One above the highest sequence that came.
-    pub next_expected: u64,
     /// Loss of frames, by periods.
     pub loss: SinkLoss,
-    /// Longest run of consecutive sequences.
+    /// Longest run of consecutive sequences, those of all strands added.
     pub longest_run: u64,
     /// CLOCK_MONOTONIC at the first arrival; null when there was none, and where gaps are not filed.
     pub first_ns: Option<u64>,
@@ -239,7 +242,7 @@ pub struct Reordering {
     pub displaced: u64,
 }
 
-/// SinkLoss below the highest sequence that came (RFC 3357).
+/// Loss among the frames of each strand (RFC 3357): of those that were expected, else below the highest that came.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SinkLoss {
     /// Runs of consecutive lost frames.

@@ -1,4 +1,4 @@
-//! # A feed: one sequence of frames into one mechanism
+//! # A feed: a strand's frames into one mechanism
 //!
 //! The frames are built once. From then on only what differs is written into them, and nothing is allocated.
 
@@ -7,27 +7,49 @@ use std::os::fd::BorrowedFd;
 use anyhow::anyhow;
 
 use super::link::Link;
-use super::load::{Tally, Window};
+use super::load::{Part, Tally, Window};
 use super::variety::Variety;
 use crate::error::Error;
 use crate::traffic::frame::{Departure, Phase, SEQUENCE_NUMBERS, stamp};
 use crate::traffic::mechanism::Mechanism;
+use crate::traffic::strand::Strand;
 
 #[derive(Debug)]
 pub(super) struct Feed<'a> {
     mechanism: &'a mut dyn Mechanism,
     /// Where its frames go, for messages.
     interface: &'a str,
+    strand: Strand,
     variety: Option<Variety>,
     /// None where its frames leave as fast as the interface takes them.
     link: Option<Link>,
     /// When each slot was stamped.
     times_ns: Vec<u64>,
     phase: Phase,
+    /// As the strand numbers its frames.
     next: u64,
     /// Since when there has been no room for the next frame.
     full_since_ns: Option<u64>,
     tally: Tally,
+}
+
+/// A feed, and the stream whose strand it sends.
+#[derive(Debug)]
+pub(super) struct Placed<'a> {
+    /// The place of the stream among those of the source.
+    pub(super) stream: usize,
+    pub(super) feed: Feed<'a>,
+}
+
+impl<'a> Placed<'a> {
+    /// What was sent of it, once `end` has ended the phase.
+    pub(super) fn part(&mut self, end: impl FnOnce(&mut Feed<'a>) -> Tally) -> Part {
+        Part {
+            stream: self.stream,
+            strand: self.feed.strand,
+            tally: end(&mut self.feed),
+        }
+    }
 }
 
 impl<'a> Feed<'a> {
@@ -46,6 +68,7 @@ impl<'a> Feed<'a> {
             times_ns: vec![0; mechanism.slots()],
             mechanism,
             interface,
+            strand: Strand::WHOLE,
             variety,
             link: None,
             phase: Phase::Probe,
@@ -60,12 +83,21 @@ impl<'a> Feed<'a> {
         Self { link, ..self }
     }
 
+    /// The same of one strand's frames.
+    pub(super) fn of(self, strand: Strand) -> Self {
+        Self { strand, ..self }
+    }
+
+    pub(super) fn strand(&self) -> Strand {
+        self.strand
+    }
+
     /// What to wait on while there is no room.
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         self.mechanism.descriptor()
     }
 
-    /// Starts a phase with sequence number 0 and nothing sent.
+    /// Starts a phase with the strand's first sequence number and nothing sent.
     pub(super) fn begin(&mut self, window: &Window) {
         if let Some(link) = &mut self.link {
             link.begin(window.start_ns);
@@ -82,7 +114,7 @@ impl<'a> Feed<'a> {
         };
     }
 
-    /// Number of the frame in slot 0.
+    /// Number of the frame in slot 0 among the strand's own.
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.next
@@ -105,7 +137,7 @@ impl<'a> Feed<'a> {
     /// Whether the phase's sequence numbers may not suffice for another send.
     #[inline]
     pub(super) fn is_exhausted(&self) -> bool {
-        self.next + self.slots() as u64 > SEQUENCE_NUMBERS
+        self.strand.number(self.next + self.slots() as u64) > SEQUENCE_NUMBERS
     }
 
     /// When the frame in `slot` was made ready to depart.
@@ -133,7 +165,7 @@ impl<'a> Feed<'a> {
     /// Writes the frame `slot` after the next into its place, to depart now.
     #[inline]
     pub(super) fn stamp(&mut self, slot: usize, is_probe: bool, departure: Departure) {
-        let sequence = self.next + slot as u64;
+        let sequence = self.strand.number(self.next + slot as u64);
         let fields = self.mechanism.fields(slot);
         stamp(fields, self.phase, is_probe, sequence as u32, departure);
         if let Some(variety) = &self.variety {

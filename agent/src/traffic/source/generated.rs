@@ -3,13 +3,14 @@
 //! Its frames tell trial and phase by their ports, and have no time: their delay is that of the probe lane, whose frames are the
 //! agent's. The calling thread only waits.
 
-use super::flood::{NAP, Torrent};
-use super::load::{Tally, Window};
+use super::flood::NAP;
+use super::load::{Load, Part, Stop, Tally, Window};
 use super::params::SourceRunParams;
 use crate::error::Error;
 use crate::traffic::clock::{now_ns, sleep_until};
 use crate::traffic::frame::{PORT_TRIALS, Phase};
 use crate::traffic::mechanism::{Device, Running};
+use crate::traffic::strand::Strand;
 
 pub(super) struct Generated<'a> {
     devices: Vec<&'a Device>,
@@ -66,7 +67,7 @@ impl<'a> Generated<'a> {
     }
 }
 
-impl Torrent for Generated<'_> {
+impl Load for Generated<'_> {
     fn begin(&mut self, window: &mut Window) -> Result<(), Error> {
         for device in &self.devices {
             device.prepare(self.trial, window.phase, self.frame_bytes)?;
@@ -77,13 +78,13 @@ impl Torrent for Generated<'_> {
         Ok(())
     }
 
-    fn flood(&mut self, window: &Window, is_over: impl Fn() -> bool) -> Result<(), Error> {
+    fn send(&mut self, window: &Window, stop: Stop<'_>) -> Result<(), Error> {
         let Some(running) = self.running.take() else {
             return Ok(());
         };
         loop {
             let now = now_ns();
-            if now >= window.end_ns || is_over() || running.has_ended()? {
+            if now >= window.end_ns || stop.is_asked() || running.has_ended()? {
                 break;
             }
             sleep_until(window.end_ns.min(now + NAP.as_nanos() as u64));
@@ -92,10 +93,10 @@ impl Torrent for Generated<'_> {
         Ok(())
     }
 
-    fn end(&mut self, window: &mut Window) -> Result<Vec<Tally>, Error> {
-        let mut tallies = Vec::with_capacity(self.devices.len());
+    fn end(&mut self, window: &mut Window) -> Result<Vec<Part>, Error> {
+        let mut parts = Vec::with_capacity(self.devices.len());
         window.end_ns = window.start_ns;
-        for device in &self.devices {
+        for (stream, device) in self.devices.iter().enumerate() {
             let report = device.report()?;
             if report.stopped_us < self.stopped_ns / 1000 {
                 return Err(device.early_end(report.sent).into());
@@ -103,7 +104,7 @@ impl Torrent for Generated<'_> {
             let last_ns = report.stopped_us * 1000;
             window.end_ns = window.end_ns.max(last_ns);
             let frames = report.sent + report.errors;
-            tallies.push(Tally {
+            let tally = Tally {
                 frames_sent: frames,
                 sends: frames,
                 longest_burst: frames.min(1),
@@ -111,9 +112,14 @@ impl Torrent for Generated<'_> {
                 first_ns: (frames > 0).then_some(report.started_us * 1000),
                 last_ns: (frames > 0).then_some(last_ns),
                 ..Tally::default()
+            };
+            parts.push(Part {
+                stream,
+                strand: Strand::WHOLE,
+                tally,
             });
         }
-        Ok(tallies)
+        Ok(parts)
     }
 }
 

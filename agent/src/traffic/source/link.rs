@@ -5,6 +5,7 @@
 //! the time of an idle link. Frames leave one by one, or in trains where the source is behind.
 
 use crate::traffic::lengths::Lengths;
+use crate::traffic::strand::Strand;
 
 /// What may leave at once after a pause, at layer 1.
 const DEPTH_BYTES: f64 = 65_536.0;
@@ -13,10 +14,11 @@ const TRAIN_BYTES: usize = 1538;
 /// Most of a link's rate that is kept free for a flood's probes.
 const GREATEST_RESERVE: f64 = 0.5;
 
-/// The token bucket of one stream's link. Tokens are the link's time.
+/// The token bucket of one stream's link, or what a strand has of it: its share of rate and depth. Tokens are the link's time.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
-    /// What each frame of a cycle takes of it, in bytes.
+    strand: Strand,
+    /// What each frame of the stream's cycle takes of it, in bytes.
     cycle_bytes: Vec<usize>,
     /// What a byte takes, in ns.
     byte_ns: f64,
@@ -32,21 +34,24 @@ pub(super) struct Link {
 impl Link {
     /// A link of `rate_mbps` for frames of such lengths. Beside them `probe_fps` probes a second, as long as the longest, pass the
     /// bucket by: their rate is kept free.
-    pub(super) fn new(rate_mbps: f64, lengths: &Lengths, probe_fps: f64) -> Self {
+    pub(super) fn new(rate_mbps: f64, lengths: &Lengths, probe_fps: f64, strand: Strand) -> Self {
         let rate_ns = 8000.0 / rate_mbps;
         let longest_ns = rate_ns * Lengths::at_layer_1(lengths.greatest()) as f64;
         let reserve = (probe_fps * longest_ns / 1e9).min(GREATEST_RESERVE);
-        Self::of(rate_ns / (1.0 - reserve), rate_ns * DEPTH_BYTES, lengths)
+        let byte_ns = rate_ns / strand.share(1.0 - reserve);
+        Self::of(byte_ns, rate_ns * DEPTH_BYTES, lengths, strand)
     }
 
     /// One that is never short of time: frames go in trains as on any link.
     pub(super) fn unlimited(lengths: &Lengths) -> Self {
-        Self::of(0.0, f64::INFINITY, lengths)
+        Self::of(0.0, f64::INFINITY, lengths, Strand::WHOLE)
     }
 
-    fn of(byte_ns: f64, depth_ns: f64, lengths: &Lengths) -> Self {
+    /// Where each byte takes n times as long of n strands, a bucket of the same time holds an n-th of the bytes.
+    fn of(byte_ns: f64, depth_ns: f64, lengths: &Lengths, strand: Strand) -> Self {
         let cycle = lengths.cycle().iter();
         Self {
+            strand,
             cycle_bytes: cycle
                 .map(|&frame_bytes| Lengths::at_layer_1(frame_bytes))
                 .collect(),
@@ -64,7 +69,7 @@ impl Link {
         (self.spent_ns, self.idle_ns) = (0.0, 0.0);
     }
 
-    /// How many frames of `most` may leave now, of which the first has the number `next`.
+    /// How many frames of `most` may leave now, of which the first has the strand's number `next`.
     #[inline]
     pub(super) fn allows(&mut self, now: u64, next: u64, most: usize) -> usize {
         let left_ns = self.left_ns(now);
@@ -80,7 +85,7 @@ impl Link {
         count
     }
 
-    /// The `count` frames from the number `first` on left.
+    /// The `count` frames from the strand's number `first` on left.
     #[inline]
     pub(super) fn carried(&mut self, first: u64, count: usize) {
         for number in first..first + count as u64 {
@@ -113,7 +118,8 @@ impl Link {
     }
 
     #[inline]
-    fn frame_bytes(&self, number: u64) -> usize {
+    fn frame_bytes(&self, own: u64) -> usize {
+        let number = self.strand.number(own);
         self.cycle_bytes[(number % self.cycle_bytes.len() as u64) as usize]
     }
 }
@@ -121,6 +127,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::traffic::strand::Strands;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -130,7 +137,7 @@ mod tests {
 
     /// One that began at 1000 ns.
     fn link(rate_mbps: f64, given: Value) -> Link {
-        let mut link = Link::new(rate_mbps, &lengths(given), 0.0);
+        let mut link = Link::new(rate_mbps, &lengths(given), 0.0, Strand::WHOLE);
         link.begin(1000);
         link
     }
@@ -187,7 +194,7 @@ mod tests {
     fn room_is_left_for_the_probes_of_a_flood() {
         // 1000 probes a second of 1000 bytes at layer 1 are 8 of 10 Mbit/s: half is kept free at the most.
         for (probe_fps, share) in [(0.0, 1.0), (125.0, 0.9), (1000.0, 0.5)] {
-            let mut link = Link::new(10.0, &lengths(json!(976)), probe_fps);
+            let mut link = Link::new(10.0, &lengths(json!(976)), probe_fps, Strand::WHOLE);
             link.begin(0);
             let frame_ns = (800_000.0 / share) as u64;
             assert_eq!(link.allows(frame_ns - 1, 0, 1), 0, "{probe_fps}");
@@ -206,26 +213,38 @@ mod tests {
     }
 
     proptest! {
-        /// However the sender is kept waiting, no window has more than the link's rate and one bucket.
+        /// However the senders are kept waiting, no window has more than the link's rate and one bucket.
         #[test]
         fn no_window_has_more_than_rate_and_bucket(
             rate_mbps in 1.0..100_000.0_f64,
             pauses_ns in prop::collection::vec(0_u64..2_000_000, 1..60),
             cycle in prop::collection::vec(64_usize..=9018, 1..5),
+            strands in prop::sample::select(vec![1, 2, 4]),
         ) {
-            let mut link = link(rate_mbps, json!(cycle));
-            let (mut now, mut next) = (1000, 0);
+            let strands: Strands = serde_json::from_value(json!(strands)).unwrap();
+            let given = lengths(json!(cycle)).over(strands);
+            let mut links: Vec<_> = strands
+                .each()
+                .map(|strand| (strand, Link::new(rate_mbps, &given, 0.0, strand), 0))
+                .collect();
+            for (_, link, _) in &mut links {
+                link.begin(1000);
+            }
+            let mut now = 1000;
             let mut sent: Vec<(u64, usize)> = Vec::new();
             for pause_ns in pauses_ns {
                 now += pause_ns;
-                for _ in 0..8 {
-                    let count = link.allows(now, next, 8);
-                    link.carried(next, count);
-                    let numbers = next..next + count as u64;
-                    sent.extend(numbers.map(|number| {
-                        (now, Lengths::at_layer_1(cycle[number as usize % cycle.len()]))
-                    }));
-                    next += count as u64;
+                for (strand, link, next) in &mut links {
+                    for _ in 0..8 {
+                        let count = link.allows(now, *next, 8);
+                        link.carried(*next, count);
+                        let numbers = (*next..*next + count as u64).map(|own| strand.number(own));
+                        sent.extend(numbers.map(|number| {
+                            let of_cycle = given.cycle()[number as usize % given.cycle().len()];
+                            (now, Lengths::at_layer_1(of_cycle))
+                        }));
+                        *next += count as u64;
+                    }
                 }
             }
             let byte_ns = 8000.0 / rate_mbps;

@@ -1,6 +1,6 @@
 //! # Loads: when frames are sent in a phase
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -11,15 +11,52 @@ use super::pauses::Pauses;
 use crate::error::Error;
 use crate::traffic::clock::now_ns;
 use crate::traffic::frame::Phase;
+use crate::traffic::strand::Strand;
 
-/// Frames at a given rate, or as fast as they go.
-pub(super) trait Load {
-    /// Sends one phase and returns what each stream sent, in their order. A frame is sent only within the window, which moves where
-    /// the kernel begins and ends by itself.
-    fn send_phase(&mut self, window: &mut Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error>;
+/// What one thread sends: frames at a given rate, or as fast as they go, or the probes beside a flood.
+pub(super) trait Load: Send {
+    /// Begins a phase, which the kernel moves to when it begun by itself.
+    fn begin(&mut self, window: &mut Window) -> Result<(), Error>;
+
+    /// Sends frames, within the window only, until it ends or `stop` is asked for.
+    fn send(&mut self, window: &Window, stop: Stop<'_>) -> Result<(), Error>;
+
+    /// Ends the phase, and its window where the kernel ended it at another time; returns what was sent.
+    fn end(&mut self, window: &mut Window) -> Result<Vec<Part>, Error>;
 
     /// How well departures in the last phase met their times; None where none were intended.
-    fn punctuality(&self) -> Option<Punctuality>;
+    fn punctuality(&self) -> Option<Punctuality> {
+        None
+    }
+}
+
+/// Whether a phase is to end before its time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stop<'a> {
+    /// The run was aborted.
+    abort: &'a AtomicBool,
+    /// One of the phase's threads has ended.
+    ended: &'a AtomicBool,
+}
+
+impl<'a> Stop<'a> {
+    pub(super) fn on(abort: &'a AtomicBool, ended: &'a AtomicBool) -> Self {
+        Self { abort, ended }
+    }
+
+    #[inline]
+    pub(super) fn is_asked(self) -> bool {
+        self.ended.load(Ordering::Relaxed) || self.abort.load(Ordering::Relaxed)
+    }
+}
+
+/// What was sent of a strand in a phase, or the probes of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// The place of its stream among those of the source.
+    pub(super) stream: usize,
+    pub(super) strand: Strand,
+    pub(super) tally: Tally,
 }
 
 /// A phase in time.
@@ -31,8 +68,9 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn starting_now(phase: Phase, duration: Duration) -> Self {
-        let start_ns = now_ns();
+    /// Begins in `ahead`.
+    pub(super) fn starting_in(ahead: Duration, phase: Phase, duration: Duration) -> Self {
+        let start_ns = now_ns() + ahead.as_nanos() as u64;
         let end_ns = start_ns + duration.as_nanos() as u64;
         Self {
             phase,
@@ -75,12 +113,39 @@ pub(super) struct Tally {
     pub(super) blocked: Option<u64>,
     /// How often such a wait began; null where the mechanism cannot tell.
     pub(super) waits: Option<u64>,
-    /// How long frames waited for room in all, in ns, retries included; null where the mechanism cannot tell.
+    /// How long frames waited for room in all, in ns, retries included, of each strand; null where the mechanism cannot tell.
     pub(super) waited_ns: Option<u64>,
     /// Just before the first frame was sent, CLOCK_MONOTONIC in ns; null where none was. Of pktgen, when it began.
     pub(super) first_ns: Option<u64>,
     /// Just before the last frame was sent, CLOCK_MONOTONIC in ns; null where none was. Of pktgen, when it ended.
     pub(super) last_ns: Option<u64>,
+}
+
+impl Tally {
+    /// That of both together; what one of them does not know is the other's.
+    pub(super) fn and(self, other: Self) -> Self {
+        fn either<T>(one: Option<T>, other: Option<T>, both: impl Fn(T, T) -> T) -> Option<T> {
+            match (one, other) {
+                (Some(one), Some(other)) => Some(both(one, other)),
+                (one, other) => one.or(other),
+            }
+        }
+        let sum = |one, other| either(one, other, u64::saturating_add);
+        Self {
+            frames_sent: self.frames_sent + other.frames_sent,
+            probes_sent: self.probes_sent + other.probes_sent,
+            probes_refused: self.probes_refused + other.probes_refused,
+            unsent: sum(self.unsent, other.unsent),
+            sends: self.sends + other.sends,
+            longest_burst: self.longest_burst.max(other.longest_burst),
+            send_errors: sum(self.send_errors, other.send_errors),
+            blocked: sum(self.blocked, other.blocked),
+            waits: sum(self.waits, other.waits),
+            waited_ns: sum(self.waited_ns, other.waited_ns),
+            first_ns: either(self.first_ns, other.first_ns, u64::min),
+            last_ns: either(self.last_ns, other.last_ns, u64::max),
+        }
+    }
 }
 
 /// How well departures met their times.

@@ -1,15 +1,13 @@
 //! # Paced: every frame at its time
 //!
-//! One busy-waiting thread serves all streams from one schedule; on a CPU that it shares, it sleeps for moments. Frames go one by
-//! one. A stream that is behind its schedule catches up in short bursts, whose length is counted: a rate at which frames are due
-//! faster than the interface takes them one by one is sent so.
-
-use std::sync::atomic::{AtomicBool, Ordering};
+//! A busy-waiting thread serves its strands of all streams, by one schedule with the other threads; on a CPU that it shares, it
+//! sleeps for moments. Frames go one by one. A strand that is behind its schedule catches up in short bursts, whose length is
+//! counted: a rate at which frames are due faster than the interface takes them one by one is sent so.
 
 use anyhow::Context;
 
-use super::feed::Feed;
-use super::load::{Load, Punctuality, Tally, TimeHistogram, Window};
+use super::feed::{Feed, Placed};
+use super::load::{Load, Part, Punctuality, Stop, TimeHistogram, Window};
 use super::pauses::Watch;
 use super::schedule::{Probing, Schedule};
 use crate::cpu::preempt_ordinary_threads;
@@ -24,28 +22,42 @@ const BURST: usize = 4;
 const REST_NS: u64 = 50_000;
 
 pub(super) struct Paced<'a> {
-    feeds: Vec<Feed<'a>>,
+    strands: Vec<PacedStrand<'a>>,
+    /// Streams of the source, of which this thread may serve only some.
+    streams: usize,
     /// Of each stream.
     intended_fps: f64,
     lengths: Lengths,
-    /// Of each stream.
-    probing: Vec<Probing>,
     shares_cpu: bool,
     lags: TimeHistogram,
     gap_errors: TimeHistogram,
     watch: Watch,
 }
 
+struct PacedStrand<'a> {
+    placed: Placed<'a>,
+    probing: Probing,
+    /// The last frame that departed, as the stream numbers it, and when it did.
+    before: Option<(u64, u64)>,
+}
+
 impl<'a> Paced<'a> {
+    /// The frames of so many streams' strands, at `intended_fps` of each stream.
     pub(super) fn new(
-        feeds: Vec<Feed<'a>>,
+        strands: Vec<Placed<'a>>,
+        streams: usize,
         intended_fps: f64,
         lengths: &Lengths,
         probe_fps: f64,
     ) -> Self {
+        let paced = |placed| PacedStrand {
+            placed,
+            probing: Probing::new(intended_fps, probe_fps),
+            before: None,
+        };
         Self {
-            probing: vec![Probing::new(intended_fps, probe_fps); feeds.len()],
-            feeds,
+            strands: strands.into_iter().map(paced).collect(),
+            streams,
             intended_fps,
             lengths: lengths.clone(),
             shares_cpu: false,
@@ -62,7 +74,25 @@ impl<'a> Paced<'a> {
 }
 
 impl Load for Paced<'_> {
-    fn send_phase(&mut self, window: &mut Window, abort: &AtomicBool) -> Result<Vec<Tally>, Error> {
+    fn begin(&mut self, window: &mut Window) -> Result<(), Error> {
+        self.lags.reset();
+        self.gap_errors.reset();
+        self.watch = Watch::default();
+        for PacedStrand {
+            placed: Placed { stream, feed },
+            probing,
+            before,
+        } in &mut self.strands
+        {
+            feed.begin(window);
+            let seed = window.start_ns.wrapping_add(*stream as u64);
+            probing.begin(seed.wrapping_add(feed.strand().place << u32::BITS));
+            *before = None;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, window: &Window, stop: Stop<'_>) -> Result<(), Error> {
         if self.shares_cpu {
             preempt_ordinary_threads()
                 .context("cannot raise the priority of the source's thread; grant CAP_SYS_NICE")?;
@@ -70,28 +100,24 @@ impl Load for Paced<'_> {
         let schedule = Schedule::new(
             window.start_ns,
             self.intended_fps,
-            self.feeds.len(),
+            self.streams,
             &self.lengths,
         );
-        self.lags.reset();
-        self.gap_errors.reset();
-        self.watch = Watch::default();
-        let mut departed_ns = vec![None; self.feeds.len()];
-        for (stream, (feed, probing)) in self.feeds.iter_mut().zip(&mut self.probing).enumerate() {
-            feed.begin(window);
-            probing.begin(window.start_ns.wrapping_add(stream as u64));
-        }
-        'phase: while !abort.load(Ordering::Relaxed) {
+        while !stop.is_asked() {
             let mut sent = 0;
-            for (stream, (feed, probing)) in
-                self.feeds.iter_mut().zip(&mut self.probing).enumerate()
+            for PacedStrand {
+                placed: Placed { stream, feed },
+                probing,
+                before,
+            } in &mut self.strands
             {
                 let now = now_ns();
                 if now >= window.end_ns {
-                    break 'phase;
+                    return Ok(());
                 }
                 self.watch.look(now);
-                let due_ns = |number| schedule.due_ns(stream, number);
+                let strand = feed.strand();
+                let due_ns = |own| schedule.due_ns(*stream, strand.number(own));
                 if due_ns(feed.next()) > now {
                     continue;
                 }
@@ -109,11 +135,12 @@ impl Load for Paced<'_> {
                     probing.sent();
                 }
                 for slot in 0..done {
-                    let (number, departed) = (first + slot as u64, feed.time_ns(slot));
-                    self.lags.record(departed - due_ns(number));
-                    if let Some(before) = departed_ns[stream].replace(departed) {
-                        self.gap_errors
-                            .record(schedule.gap_error_ns(number, departed - before));
+                    let (own, departed) = (first + slot as u64, feed.time_ns(slot));
+                    let number = strand.number(own);
+                    self.lags.record(departed - due_ns(own));
+                    if let Some((earlier, left)) = before.replace((number, departed)) {
+                        let error_ns = schedule.gap_error_ns(earlier, number, departed - left);
+                        self.gap_errors.record(error_ns);
                     }
                 }
             }
@@ -122,8 +149,15 @@ impl Load for Paced<'_> {
                 sleep_until(window.end_ns.min(now_ns() + REST_NS));
             }
         }
+        Ok(())
+    }
+
+    fn end(&mut self, window: &mut Window) -> Result<Vec<Part>, Error> {
         let end_ns = window.ended_ns();
-        Ok(self.feeds.iter_mut().map(|feed| feed.end(end_ns)).collect())
+        let ended = self.strands.iter_mut();
+        Ok(ended
+            .map(|strand| strand.placed.part(|feed| feed.end(end_ns)))
+            .collect())
     }
 
     fn punctuality(&self) -> Option<Punctuality> {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::api::bounds::{
     GREATEST_FPS, GREATEST_LINK_MBPS, GREATEST_STREAM, GREATEST_VLAN, LONGEST_PHASE_S, MOST_PHASES,
-    MOST_SOURCE_FLOWS, MOST_STREAMS,
+    MOST_SOURCE_FLOWS, MOST_SOURCE_THREADS, MOST_STREAMS,
 };
 use crate::api::values::{List, Positive, Whole};
 use crate::error::Error;
@@ -17,13 +17,17 @@ use crate::mac::MacAddress;
 use crate::traffic::frame::{Addresses, Endpoints, GREATEST_FRAME_BYTES, Phase, SEQUENCE_NUMBERS};
 use crate::traffic::lengths::Lengths;
 use crate::traffic::mechanism::Name;
+use crate::traffic::strand::{Strand, Strands};
 
-/// `source.open`: one thread on `cpu` is to send these streams.
+/// `source.open`: a thread on each of these CPUs is to send these streams.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SourceOpenParams {
-    /// The CPU that the thread stays on.
-    pub(super) cpu: usize,
+    /// The CPUs of the threads, one each. The strands of all streams are dealt to them in turns.
+    pub(super) cpus: List<usize, 1, MOST_SOURCE_THREADS>,
+    /// Strands of each stream: of n each has every n-th frame.
+    #[serde(default)]
+    pub(super) strands: Strands,
     /// What may send them beside `raw`, which always may.
     #[serde(default = "own_mechanisms")]
     pub(super) mechanisms: Vec<Name>,
@@ -66,6 +70,11 @@ pub(super) struct SourceStream {
 
 impl SourceOpenParams {
     pub(super) fn check(&self) -> Result<(), Error> {
+        let mut cpus = HashSet::new();
+        if let Some(at) = self.cpus.iter().position(|cpu| !cpus.insert(cpu)) {
+            let problem = format!("{} is given twice", self.cpus[at]);
+            return Err(Error::params(format!("cpus[{at}]"), problem));
+        }
         let mut numbers = HashSet::new();
         for (at, stream) in self.streams.iter().enumerate() {
             let problem = match stream.stream.get() {
@@ -75,6 +84,11 @@ impl SourceOpenParams {
             return Err(Error::params(format!("streams[{at}].stream"), problem));
         }
         Ok(())
+    }
+
+    /// The place of the CPU whose thread sends a strand of the stream at the place `stream`.
+    pub(super) fn thread_of(&self, stream: usize, strand: Strand) -> usize {
+        (stream * self.strands.get() + strand.place as usize) % self.cpus.len()
     }
 }
 
@@ -158,10 +172,15 @@ pub(super) enum Pace {
 }
 
 impl SourceRunParams {
-    /// `least_frame_bytes` is what all streams can send.
-    pub(super) fn check(&self, least_frame_bytes: usize) -> Result<Pace, Error> {
+    /// `least_frame_bytes` is what all streams can send, of which each has so many strands.
+    pub(super) fn check(&self, least_frame_bytes: usize, strands: Strands) -> Result<Pace, Error> {
         self.frame_bytes
             .check(least_frame_bytes..=GREATEST_FRAME_BYTES)?;
+        let (flows, strands) = (self.flows.get(), strands.get() as u32);
+        if flows % strands != 0 {
+            let problem = format!("{flows} do not make {strands} strands of whole flows");
+            return Err(Error::params("flows", problem));
+        }
         match self.intended_fps {
             Some(fps) => {
                 let fps = fps.get();
@@ -173,6 +192,14 @@ impl SourceRunParams {
                 Err(Error::params("shares_cpu", problem))
             }
             None => Ok(Pace::Unlimited),
+        }
+    }
+
+    /// The same for streams of so many strands.
+    pub(super) fn over(&self, strands: Strands) -> Self {
+        Self {
+            frame_bytes: self.frame_bytes.over(strands),
+            ..self.clone()
         }
     }
 
@@ -209,7 +236,7 @@ mod tests {
             params[key] = value.clone();
         }
         read_value(params)
-            .and_then(|params: SourceRunParams| params.check(64))
+            .and_then(|params: SourceRunParams| params.check(64, Strands::ONE))
             .map_or_else(|error| error.to_string(), |_| "none".to_owned())
     }
 
@@ -273,7 +300,7 @@ mod tests {
         };
         let check = |numbers: &[u8]| {
             let streams: Vec<_> = numbers.iter().copied().map(stream).collect();
-            let params = read_value(json!({"cpu": 0, "streams": streams}));
+            let params = read_value(json!({"cpus": [0], "streams": streams}));
             params
                 .and_then(|params: SourceOpenParams| params.check())
                 .map_err(|error| error.to_string())
@@ -292,5 +319,42 @@ mod tests {
             Err("streams[2].stream: 1 is given twice".to_owned())
         );
         assert!(check(&[0, 1, 2, 3, 4, 5, 6, 7, 8]).is_err());
+    }
+
+    #[test]
+    fn threads_have_cpus_of_their_own() {
+        let check = |cpus: &[usize]| {
+            let params = read_value(json!({"cpus": cpus, "streams": [{
+                "stream": 0, "interface": "src0",
+                "source_mac": "02:00:00:00:00:01", "destination_mac": "02:00:00:00:00:02",
+                "source_ip": "198.18.0.2", "destination_ip": "198.18.1.2",
+                "source_port": 4096, "destination_port": 4097,
+            }]}));
+            params
+                .and_then(|params: SourceOpenParams| params.check())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&[2, 0]), Ok(()));
+        assert_eq!(
+            check(&[0, 1, 1]),
+            Err("cpus[2]: 1 is given twice".to_owned())
+        );
+        assert!(check(&[]).unwrap_err().starts_with("cpus: 0 of them"));
+    }
+
+    #[test]
+    fn strands_have_whole_flows() {
+        let check = |flows: u32, strands: u8| {
+            let params: SourceRunParams = read_value(json!({
+                "trial": 1, "frame_bytes": 64, "flows": flows, "mechanism": "raw", "intended_fps": null,
+                "probe_fps": 1000.0, "phases": [{"phase": "measure", "duration_s": 1.0}],
+            }))
+            .unwrap();
+            let checked = params.check(64, serde_json::from_value(json!(strands)).unwrap());
+            checked.map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(6, 2), Ok(()));
+        let refused = "flows: 6 do not make 4 strands of whole flows".to_owned();
+        assert_eq!(check(6, 4), Err(refused));
     }
 }

@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::load::{Punctuality, Tally};
+use super::load::{Part, Punctuality, Tally, Window};
 use crate::cpu::ThreadTime;
 use crate::traffic::frame::Phase;
 use crate::traffic::mechanism::Name;
+use crate::traffic::strand::Strands;
 
 /// `source.open`: what the interfaces are fit for.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -39,17 +40,25 @@ pub(crate) struct SourceRunAnswer {
     pub(super) aborted: bool,
     /// The mechanism that sent.
     pub(super) mechanism: Name,
-    /// Of the last phase; absent for a flood.
-    #[serde(flatten)]
-    pub(super) punctuality: Option<Punctuality>,
-    /// The time of the sending thread in the last phase, without that of the probe lane; null where the kernel does not
-    /// account for it, or sends by itself.
-    pub(super) thread: Option<ThreadTime>,
-    /// The processes that had the source's CPU in the last phase beside its own, the longest first, eight at most; null
-    /// where the kernel does not tell.
-    pub(super) others: Option<Vec<ProcessTime>>,
+    /// The threads that sent, one entry for each CPU of `source.open` that had a strand to send.
+    pub(super) threads: Vec<SourceThread>,
     /// The streams, one entry each.
     pub(super) streams: Vec<SentStream>,
+}
+
+/// One of the source's threads in the last phase, without the probe lane.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct SourceThread {
+    /// The CPU that it stays on.
+    pub(super) cpu: usize,
+    /// How well its departures met their times; absent for a flood.
+    #[serde(flatten)]
+    pub(super) punctuality: Option<Punctuality>,
+    /// Its time; null where the kernel does not account for it, or sends by itself.
+    pub(super) time: Option<ThreadTime>,
+    /// The processes that had its CPU beside the source's own, the longest first, eight at most; null where the kernel does
+    /// not tell.
+    pub(super) others: Option<Vec<ProcessTime>>,
 }
 
 /// What a process had of a CPU.
@@ -70,18 +79,10 @@ pub(super) struct ProcessTime {
 pub(super) struct SentStream {
     /// The number of the stream.
     pub(super) stream: u8,
+    /// The CPU that sends each of its strands.
+    pub(super) cpus: Vec<usize>,
     /// The phases, as far as the run came.
     pub(super) phases: Vec<SentPhase>,
-}
-
-impl SentStream {
-    /// Of a stream that has sent nothing yet.
-    pub(super) fn new(stream: u8) -> Self {
-        Self {
-            stream,
-            phases: Vec::new(),
-        }
-    }
 }
 
 /// A phase of a stream, as far as it was sent.
@@ -93,6 +94,27 @@ pub(super) struct SentPhase {
     pub(super) start_ns: u64,
     /// The end of the phase, CLOCK_MONOTONIC in ns.
     pub(super) end_ns: u64,
+    /// Frames of each strand, of `frames_sent`.
+    pub(super) strand_frames: Vec<u64>,
     #[serde(flatten)]
     pub(super) tally: Tally,
+}
+
+impl SentPhase {
+    /// One in which nothing was sent of so many strands.
+    pub(super) fn empty(window: &Window, strands: Strands) -> Self {
+        Self {
+            phase: window.phase,
+            start_ns: window.start_ns,
+            end_ns: window.ended_ns(),
+            strand_frames: vec![0; strands.get()],
+            tally: Tally::default(),
+        }
+    }
+
+    /// Adds what was sent of a strand, or beside it.
+    pub(super) fn add(&mut self, part: &Part) {
+        self.strand_frames[part.strand.place as usize] += part.tally.frames_sent;
+        self.tally = self.tally.and(part.tally);
+    }
 }

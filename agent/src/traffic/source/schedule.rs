@@ -65,14 +65,10 @@ impl Schedule {
         self.start_ns.saturating_add(after_ns as u64)
     }
 
-    /// How far the time from the departure of a stream's last frame to that of `number` is from what was intended.
+    /// How far the time from the departure of a stream's frame `before` to that of `number` is from what was intended.
     #[inline]
-    pub(super) fn gap_error_ns(&self, number: u64, gap_ns: u64) -> u64 {
-        let gaps = if self.cycle.is_empty() {
-            1.0
-        } else {
-            self.gaps_before(number) - self.gaps_before(number - 1)
-        };
+    pub(super) fn gap_error_ns(&self, before: u64, number: u64, gap_ns: u64) -> u64 {
+        let gaps = self.gaps_before(number) - self.gaps_before(before);
         (gap_ns as f64 - gaps * self.gap_ns).abs() as u64
     }
 
@@ -169,8 +165,9 @@ mod tests {
     #[test]
     fn a_gap_errs_both_ways() {
         let schedule = Schedule::even(0, 1e6, 4);
-        let errors = [0, 990, 1000, 1500].map(|gap_ns| schedule.gap_error_ns(1, gap_ns));
+        let errors = [0, 990, 1000, 1500].map(|gap_ns| schedule.gap_error_ns(0, 1, gap_ns));
         assert_eq!(errors, [1000, 10, 0, 500]);
+        assert_eq!(schedule.gap_error_ns(1, 5, 4_010), 10);
     }
 
     #[test]
@@ -184,7 +181,7 @@ mod tests {
         for number in 0..1_000_000_u64 {
             assert!(schedule.due_ns(0, number).abs_diff(due) <= 1, "{number}");
             let gap_ns = 8 * (cycle[number as usize % 4] + 24) as u64;
-            assert!(schedule.gap_error_ns(number + 1, gap_ns) <= 1);
+            assert!(schedule.gap_error_ns(number, number + 1, gap_ns) <= 1);
             due += gap_ns;
         }
     }

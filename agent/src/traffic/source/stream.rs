@@ -4,33 +4,51 @@ use std::io;
 
 use anyhow::{Context, anyhow};
 
-use super::feed::Feed;
+use super::feed::{Feed, Placed};
 use super::generated::Generated;
 use super::link::Link;
 use super::params::{Rates, SourceOpenParams, SourceRunParams, SourceStream};
 use super::reply::MechanismRefusal;
 use super::variety::Variety;
+use crate::api::values::Positive;
 use crate::error::Error;
 use crate::netdevice;
 use crate::traffic::frame::{self, Endpoints, Lane};
 use crate::traffic::interface::Interface;
-use crate::traffic::mechanism::{self, Device, Fitness, Mechanism, Name, Way};
+use crate::traffic::mechanism::{self, Device, Fitness, Mechanism, Name, Seat, Way};
+use crate::traffic::strand::Strand;
 
-/// What the streams bring to a load.
-#[derive(Default)]
-pub(super) struct Parts<'a> {
-    /// Of frames that the agent makes,
-    pub(super) feeds: Vec<Feed<'a>>,
+/// What the streams bring to the loads of a run.
+pub(super) struct Sending<'a> {
+    /// Of frames that the agent makes, by the place of the thread's CPU,
+    pub(super) strands: Vec<Vec<Placed<'a>>>,
     /// or the kernel.
     pub(super) devices: Vec<&'a Device>,
-    pub(super) probes: Vec<Feed<'a>>,
+    pub(super) probes: Vec<Placed<'a>>,
 }
+
+impl Sending<'_> {
+    pub(super) fn by(threads: usize) -> Self {
+        Self {
+            strands: (0..threads).map(|_| Vec::new()).collect(),
+            devices: Vec::new(),
+            probes: Vec::new(),
+        }
+    }
+}
+
+/// A way out for each strand; the kernel's own frames are of one.
+type Ways = Vec<Way>;
 
 #[derive(Debug)]
 pub(super) struct Stream {
+    /// Among those of the source.
+    place: usize,
     params: SourceStream,
     endpoints: Endpoints,
-    ways: Vec<(Name, Way)>,
+    /// Each with the place of its thread's CPU.
+    strands: Vec<(Strand, usize)>,
+    ways: Vec<(Name, Ways)>,
     refused: Vec<MechanismRefusal>,
     probes: Box<dyn Mechanism>,
 }
@@ -45,26 +63,38 @@ impl Stream {
         let interface = Interface::find(&format!("{field}.interface"), &params.interface)?;
         let fitness = Fitness::of(&interface)?;
         let endpoints = params.endpoints(&field)?;
-        let open = |name| {
-            mechanism::open(
-                name,
-                &interface,
-                source.cpu,
-                params.stream.get(),
-                &endpoints,
-            )
+        let number = params.stream.get();
+        let strands: Vec<_> = source.strands.each().collect();
+        let threads = strands.iter().map(|strand| source.thread_of(at, *strand));
+        let threads: Vec<_> = threads.collect();
+        let open = |name| -> anyhow::Result<Ways> {
+            let each = strands.iter().zip(&threads);
+            each.map(|(strand, &thread)| {
+                let seat = Seat {
+                    cpu: source.cpus[thread],
+                    queue: strand.place as u32,
+                };
+                mechanism::open(name, &interface, seat, number, &endpoints)
+            })
+            .collect()
         };
         let mut stream = Self {
+            place: at,
             params: params.clone(),
             endpoints,
             ways: vec![(Name::Raw, open(Name::Raw)?)],
             refused: Vec::new(),
             probes: mechanism::open_bypass(&interface)?,
+            strands: strands.iter().copied().zip(threads.clone()).collect(),
         };
         let asked = |&name: &Name| name != Name::Raw && source.mechanisms.contains(&name);
         for name in Name::ALL.into_iter().filter(asked) {
             let refusal = match name {
                 Name::AfXdp if shared => Some(format!("{} serves several streams", interface.name)),
+                Name::Pktgen if strands.len() > 1 => Some(
+                    "pktgen numbers its frames one by one: it sends no strands of a stream"
+                        .to_owned(),
+                ),
                 _ => fitness.refusal(name),
             };
             let opened = match refusal {
@@ -96,7 +126,12 @@ impl Stream {
     /// The mechanism, where it is open.
     pub(super) fn way(&self, name: Name) -> Option<&Way> {
         let mut ways = self.ways.iter();
-        ways.find_map(|(other, way)| (*other == name).then_some(way))
+        ways.find_map(|(other, ways)| (*other == name).then_some(ways)?.first())
+    }
+
+    /// The places of the CPUs that send its strands.
+    pub(super) fn threads(&self) -> impl Iterator<Item = usize> {
+        self.strands.iter().map(|(_, thread)| *thread)
     }
 
     /// Whether the stream can send such frames now: the mechanism is open, and the interface is up and takes them.
@@ -155,11 +190,12 @@ impl Stream {
         &'a mut self,
         params: &SourceRunParams,
         rates: Rates,
-        parts: &mut Parts<'a>,
+        sending: &mut Sending<'a>,
     ) {
-        let link = self.link(params, rates);
+        let link_mbps = self.params.link_mbps.map(Positive::get);
+        let link = |strand| link_of(link_mbps?, params, rates, strand);
         let (endpoints, lengths) = (&self.endpoints, &params.frame_bytes);
-        let number = self.params.stream.get();
+        let (number, place) = (self.params.stream.get(), self.place);
         let interface = self.params.interface.as_str();
         let feed = |mechanism, lane| {
             let build = |bytes| frame::build(endpoints, params.trial, number, lane, bytes);
@@ -173,28 +209,36 @@ impl Stream {
                 variety,
             )
         };
+        let placed = |feed| Placed {
+            stream: place,
+            feed,
+        };
         let mut ways = self.ways.iter_mut();
-        let (_, way) = ways
+        let (_, ways) = ways
             .find(|(name, _)| *name == params.mechanism)
             .expect("a checked mechanism is open");
-        match way {
-            Way::Frames(mechanism) => parts
-                .feeds
-                .push(feed(mechanism.as_mut(), Lane::Main).on(link)),
-            Way::Generator(device) => parts.devices.push(device),
+        for (way, &(strand, thread)) in ways.iter_mut().zip(&self.strands) {
+            match way {
+                Way::Frames(mechanism) => {
+                    let feed = feed(mechanism.as_mut(), Lane::Main);
+                    let feed = feed.on(link(strand)).of(strand);
+                    sending.strands[thread].push(placed(feed));
+                }
+                Way::Generator(device) => sending.devices.push(device),
+            }
         }
-        parts.probes.push(feed(self.probes.as_mut(), Lane::Probes));
+        let probes = feed(self.probes.as_mut(), Lane::Probes);
+        sending.probes.push(placed(probes));
     }
+}
 
-    /// The link for one trial; None where the stream has none to keep to.
-    fn link(&self, params: &SourceRunParams, rates: Rates) -> Option<Link> {
-        let lengths = &params.frame_bytes;
-        let rate_mbps = self.params.link_mbps?.get();
-        // Those of a paced load are frames of its own.
-        let beside_fps = params.intended_fps.map_or(params.probe_fps.get(), |_| 0.0);
-        Some(match rates {
-            Rates::Kept => Link::new(rate_mbps, lengths, beside_fps),
-            Rates::Lifted => Link::unlimited(lengths),
-        })
-    }
+/// What a strand has of a link for one trial.
+fn link_of(rate_mbps: f64, params: &SourceRunParams, rates: Rates, strand: Strand) -> Option<Link> {
+    let lengths = &params.frame_bytes;
+    // Those of a paced load are frames of its own.
+    let beside_fps = params.intended_fps.map_or(params.probe_fps.get(), |_| 0.0);
+    Some(match rates {
+        Rates::Kept => Link::new(rate_mbps, lengths, beside_fps, strand),
+        Rates::Lifted => Link::unlimited(lengths),
+    })
 }

@@ -14,7 +14,7 @@ from tests.helpers.trials import (
     add_drop,
     change_guest,
     change_phase,
-    change_thread,
+    change_times,
     judge,
     make_cell,
     make_measured,
@@ -228,7 +228,7 @@ def test_a_source_behind_a_switch_is_held_back_by_nobody(waited: float, ran: flo
     measured.cell, measured.load = replace(measured.cell, workload=flood.workload), flood.frame_load
     for stream in range(GUESTS):
         change_phase(measured, stream, waited_ns=round(waited * SECOND_NS))
-    change_thread(measured, run_ns=round(ran * SECOND_NS))
+    change_times(measured, run_ns=round(ran * SECOND_NS))
     assert judge(measured).marks == (mark,)
 
 

@@ -9,13 +9,14 @@ from tests.helpers.trials import (
     change_received,
     change_source,
     change_thread,
+    change_times,
     headline,
     make_cell,
     make_measured,
     record,
     sink_cost,
 )
-from vtax.agent_api import Pauses, ProcessTime, SinkLoss
+from vtax.agent_api import Pauses, ProcessTime, SinkLoss, ThreadTime
 from vtax.testbed.accounts import Account
 from vtax.testbed.cpu_time import ForeignProcess
 from vtax.testbed.guest import GUEST
@@ -56,17 +57,17 @@ def test_the_pauses_of_the_source_that_had_most_stand_with_the_trial() -> None:
     measured = make_measured(make_cell(streams=2), sources=2)
     trial = record(measured, PLACE, INSTRUMENT, "local").trial
     assert (trial["paused_share"], trial["longest_pause_ns"]) == (None, None)
-    change_source(
+    change_thread(
         measured, "source", pauses=Pauses(count=2, longest_ns=9_000, paused_ns=15_000, watched_ns=10**8)
     )
-    change_source(measured, "source1", pauses=Pauses(count=0, longest_ns=0, paused_ns=0, watched_ns=0))
+    change_thread(measured, "source1", pauses=Pauses(count=0, longest_ns=0, paused_ns=0, watched_ns=0))
     trial = record(measured, PLACE, INSTRUMENT, "local").trial
     assert (trial["paused_share"], trial["longest_pause_ns"]) == (pytest.approx(1.5e-4), 9_000)
 
 
 def test_what_each_source_did_stands_with_its_streams() -> None:
     measured = make_measured(make_cell(streams=3), sources=2)
-    change_thread(measured, "source1", run_ns=SECOND_NS // 4, run_delay_ns=SECOND_NS // 20)
+    change_times(measured, "source1", run_ns=SECOND_NS // 4, run_delay_ns=SECOND_NS // 20)
     change_phase(measured, 1, waited_ns=7 * SECOND_NS // 10, unsent=40)
     change_phase(measured, 2, waited_ns=None)
     rows = record(
@@ -86,7 +87,7 @@ def test_what_each_source_did_stands_with_its_streams() -> None:
 
 def test_a_kernel_that_does_not_account_for_threads_leaves_their_share_unknown() -> None:
     measured = make_measured(make_cell())
-    change_source(measured, thread=None)
+    change_thread(measured, time=None)
     (flow,) = record(measured, PLACE, INSTRUMENT, "local").flows
     assert (flow["waited_share"], flow["source_cpu_share"]) == (0, None)
 
@@ -99,7 +100,7 @@ def test_what_others_had_of_the_sources_cpu_is_known_where_the_machine_is_the_uu
         ProcessTime(comm=comm, kernel=comm.startswith("kworker"), pid=pid, run_ns=run_ns)
         for comm, pid, run_ns in had
     ]
-    change_source(measured, others=others)
+    change_thread(measured, others=others)
     assert measured.interference is not None
     stress: ForeignProcess = {"name": "stress", "pid": 7, "cpu": 1, "cpu_s": 1.0}
     measured.interference[1]["others"]["7.99"] = stress
@@ -113,7 +114,7 @@ def test_what_others_had_of_the_sources_cpu_is_known_where_the_machine_is_the_uu
     measured.beside_uut = frozenset({"uut"})
     assert share() is None
     measured.beside_uut = frozenset({"source"})
-    change_source(measured, others=None)
+    change_thread(measured, others=None)
     assert share() is None
 
 
@@ -196,16 +197,35 @@ def test_delay_variation_is_told_with_enough_probes() -> None:
     }
 
 
-def test_loss_behind_the_last_frame_is_a_period_too() -> None:
+def test_loss_is_what_the_sink_says_of_it() -> None:
     measured = make_measured(make_cell(), received_share=0.75)
     (flow,) = record(measured, PLACE, INSTRUMENT, "local").flows
     assert (flow["loss_periods"], flow["longest_loss_frames"]) == (1, flow["frames_lost"])
     change_received(measured, loss=SinkLoss(periods=7, longest=None))
     (flow,) = record(measured, PLACE, INSTRUMENT, "local").flows
-    assert (flow["loss_periods"], flow["longest_loss_frames"]) == (8, None)
+    assert (flow["loss_periods"], flow["longest_loss_frames"]) == (7, None)
     complete = make_measured(make_cell())
     (flow,) = record(complete, PLACE, INSTRUMENT, "local").flows
     assert (flow["loss_periods"], flow["longest_loss_frames"]) == (0, 0)
+
+
+def test_a_stream_of_two_threads_stands_with_both() -> None:
+    measured = make_measured(make_cell(source_threads=2, flows=2))
+    first, second = 6 * SECOND_NS // 10, 3 * SECOND_NS // 10
+    (thread,) = measured.source.hosts["source"].threads
+    threads = [
+        structs.replace(thread, cpu=cpu, time=ThreadTime(run_ns=run_ns, run_delay_ns=SECOND_NS // 50))
+        for cpu, run_ns in ((0, first), (1, second))
+    ]
+    (stream,) = measured.source.hosts["source"].streams
+    change_source(measured, threads=threads, streams=[structs.replace(stream, cpus=[0, 1])])
+    change_phase(measured, waited_ns=SECOND_NS // 2, strand_frames=[3, 4])
+    rows = record(measured, PLACE, INSTRUMENT, "local")
+    (flow,) = rows.flows
+    assert flow["source_cpus"] == "0 1"
+    assert (flow["waited_share"], flow["source_cpu_share"]) == (0.25, 0.6)
+    (cpu,) = (row for row in rows.cpu if row["domain"] == "source" and row["component"] == "thread")
+    assert (cpu["percent"], cpu["wait_percent"]) == (pytest.approx(90), pytest.approx(4))
 
 
 def test_probes_are_counted_as_the_source_sends_them() -> None:

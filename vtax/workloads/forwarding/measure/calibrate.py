@@ -55,7 +55,7 @@ def load_of(cell: Cell) -> CalibratedLoad:
 def asked(cells: Iterable[Cell]) -> list[tuple[Traffic, CalibratedLoad]]:
     """Return what has to be calibrated for these cells, each once, fewer streams first."""
     pairs = dict.fromkeys((Traffic.of(cell), load_of(cell)) for cell in cells)
-    return sorted(pairs, key=lambda pair: pair[0].streams)
+    return sorted(pairs, key=lambda pair: (pair[0].streams, pair[0].frames.threads))
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class Ceiling:
     streams: int
     frame_bytes: int | str
     flows: int
+    source_threads: int
     ceiling_fps: float
 
     def as_json(self) -> JsonValue:
@@ -96,6 +97,7 @@ class Ceilings:
                 traffic.streams,
                 frames.frame_bytes,
                 frames.flows,
+                frames.threads,
                 entry.ceiling_fps,
             )
             for entry in found.ceilings
@@ -160,9 +162,9 @@ def calibrate(settings: LocalSettings, cells: Iterable[Cell], machines: Machines
         ingress = entered.api("ingress")
         ingress.ingress_drop(IngressDropParams(interfaces=[entry.interface for entry in testbed.entries]))
         for traffic, load in wanted:
-            if traffic.streams != passage.sending:
-                passage.open_sources(testbed.source_streams(traffic.streams, traffic.frames))
-            found = passage.calibrate(traffic.frames.calibrate(load)).answers(CALIBRATION_LIMIT_S)
+            frames = traffic.frames
+            passage.open_sources(testbed.source_streams(traffic.streams, frames), frames.threads)
+            found = passage.calibrate(frames.calibrate(load)).answers(CALIBRATION_LIMIT_S)
             ceilings.add(load, traffic, together(list(found.values()), passage.shares))
         ingress.ingress_release()
     finally:

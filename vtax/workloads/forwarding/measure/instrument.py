@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from vtax.agent_api import SourceRunAnswer
+from vtax.agent_api import SourceRunAnswer, SourceThread
 from vtax.trial.frames.limits import OFFERED_TOLERANCE, offered_fps
 from vtax.trial.frames.measured import Measured
 from vtax.trial.frames.source_time import PauseShare, most_beside, pauses_of, thread_shares
@@ -12,7 +12,7 @@ from vtax.workloads.forwarding.measure.drops import Drops, lost_events
 WAIT_SUSPECT, WAIT_INVALID = 0.05, 0.10
 """Share of the window that the source's thread was ready but had no CPU."""
 WAITED = "kept waiting for its CPU"
-AWAY = "CPU was away"
+AWAY = "was away"
 AWAY_SUSPECT, AWAY_INVALID = 0.05, 0.10
 """Share of the time that a paced source watched its CPU in which it was not on it, though the kernel let it run."""
 LATE = "departures were late"
@@ -36,21 +36,30 @@ def sink_is_lost(measured: Measured) -> bool:
 
 
 def _source(measured: Measured, host: str, source: SourceRunAnswer, beside: float) -> Iterator[Finding]:
-    """Findings on one source, whose CPU had to serve others for a share of the window."""
+    """Findings on one source, whose first CPU had to serve others for a share of the window."""
     if source.aborted:
         yield Verdict.INVALID, f"the {host} was aborted"
-    if (thread := thread_shares(measured, host)) is not None:
-        share = thread.kept_off - beside
-        what = f"{host} {WAITED}{_meanwhile(measured, host)}"
-        yield from graded(share, WAIT_SUSPECT, WAIT_INVALID, what)
-    if (pauses := pauses_of(source)) is not None:
-        kept_off_ns = 1e9 * measured.window_s * thread.kept_off if thread is not None else 0.0
+    for number, thread in enumerate(source.threads):
+        cpu = "" if len(source.threads) == 1 else f" {thread.cpu}"
+        yield from _thread(measured, host, thread, cpu, 0 if number else beside)
+
+
+def _thread(
+    measured: Measured, host: str, thread: SourceThread, cpu: str, beside: float
+) -> Iterator[Finding]:
+    """Findings on one of a source's threads, with the number of its CPU where there are several."""
+    meanwhile = _meanwhile(measured, host, thread, cpu)
+    if (shares := thread_shares(measured, host, thread)) is not None:
+        what = f"{host} {WAITED}{cpu}{meanwhile}"
+        yield from graded(shares.kept_off - beside, WAIT_SUSPECT, WAIT_INVALID, what)
+    if (pauses := pauses_of(thread)) is not None:
+        kept_off_ns = 1e9 * measured.window_s * shares.kept_off if shares is not None else 0.0
         away = max(0.0, pauses.paused_ns - kept_off_ns) / pauses.watched_ns
-        yield from graded(away, AWAY_SUSPECT, AWAY_INVALID, f"the {host}'s {AWAY}: {_longest(pauses)}")
-    if _kept_up_unhindered(measured) and source.lag_ns is not None and source.lag_ns.p99 > LATE_P99_NS:
+        yield from graded(away, AWAY_SUSPECT, AWAY_INVALID, f"the {host}'s CPU{cpu} {AWAY}: {_longest(pauses)}")
+    if _kept_up_unhindered(measured) and thread.lag_ns is not None and thread.lag_ns.p99 > LATE_P99_NS:
         yield (
             Verdict.SUSPECT,
-            f"{LATE}{_meanwhile(measured, host)}: 99th percentile {source.lag_ns.p99 / 1e6:.1f} ms",
+            f"{LATE}{meanwhile}: 99th percentile {thread.lag_ns.p99 / 1e6:.1f} ms",
         )
 
 
@@ -58,14 +67,14 @@ def _longest(pauses: PauseShare) -> str:
     return f"for up to {pauses.longest_ns / 1e6:.1f} ms at a time; of the time that it watched"
 
 
-def _meanwhile(measured: Measured, host: str) -> str:
-    """Who had the source's CPU for most of the time that the source was not on it; nothing where nobody had."""
-    thread, most = thread_shares(measured, host), most_beside(measured, host)
-    if thread is None or most is None:
+def _meanwhile(measured: Measured, host: str, thread: SourceThread, cpu: str) -> str:
+    """Who had the CPU of a source's thread for most of the time that it was not on it; nothing where nobody had."""
+    shares, most = thread_shares(measured, host, thread), most_beside(thread)
+    if shares is None or most is None:
         return ""
-    if most.run_ns < LATE_P99_NS or most.run_ns / 1e9 < (1 - thread.ran) * measured.window_s / 2:
+    if most.run_ns < LATE_P99_NS or most.run_ns / 1e9 < (1 - shares.ran) * measured.window_s / 2:
         return ""
-    return f" while {most.comm} (process {most.pid}) ran on the {host}'s CPU for {most.run_ns / 1e6:.1f} ms"
+    return f" while {most.comm} (process {most.pid}) ran on the {host}'s CPU{cpu} for {most.run_ns / 1e6:.1f} ms"
 
 
 def _kept_up_unhindered(measured: Measured) -> bool:

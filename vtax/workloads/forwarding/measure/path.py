@@ -86,7 +86,7 @@ class ForwardingPath(Path):
         self.cpu_meter.open(*self.testbed.watcher)
         encapsulation = self.testbed.settings.encapsulation
         frames = FrameSpec(encapsulation.least_frame_bytes, encapsulation)
-        self.use_streams(len(self.testbed.network.streams), frames)
+        self.passage.open_sources(self.testbed.source_streams(len(self.testbed.network.streams), frames))
         self.passage.await_ready(frames, self.last_words)
 
     def refusals(self) -> dict[str, str | None]:
@@ -115,9 +115,8 @@ class ForwardingPath(Path):
         return {what: f"source and sink have clocks of their own, compared by {worst.by}"}
 
     def use_streams(self, count: int, frames: FrameSpec) -> None:
-        """Open the sources on the first `count` streams. The frames of a path all have the same headers."""
-        if count != self.passage.sending:
-            self.passage.open_sources(self.testbed.source_streams(count, frames))
+        """Open the sources on the first `count` streams."""
+        self.passage.open_sources(self.testbed.source_streams(count, frames), frames.threads)
 
     def meter_drops(self, frames_per_s: float | None) -> None:
         """Have the kernel's drops counted at so many frames a second, or not; None is a flood."""

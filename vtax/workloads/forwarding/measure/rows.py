@@ -72,8 +72,9 @@ def own_rows(measured: Measured, instrument: Instrument) -> TrialRecord:
 
 
 def _pauses(measured: Measured) -> Row:
-    """The columns of `trials` about the sources' pauses: of the source that had most."""
-    found = [pauses for source in measured.source.hosts.values() if (pauses := pauses_of(source)) is not None]
+    """The columns of `trials` about the sources' pauses: of the thread that had most."""
+    threads = (thread for source in measured.source.hosts.values() for thread in source.threads)
+    found = [pauses for thread in threads if (pauses := pauses_of(thread)) is not None]
     return {
         "paused_share": max((pauses.share for pauses in found), default=None),
         "longest_pause_ns": max((pauses.longest_ns for pauses in found), default=None),
@@ -119,12 +120,16 @@ def _instrument_cpu(measured: Measured, sink_costs: Mapping[str, SinkCost]) -> l
         percent = _sink_ns(measured, host, cost) / measured.window_s / 1e7
         component = SinkTime.IN_HOST_TOTAL if host in in_uut else SinkTime.ELSEWHERE
         rows.append(cpu_row(measured.trial, host, Account(SINK, component), percent))
-    for host in measured.source.hosts:
-        if (thread := thread_shares(measured, host)) is not None:
-            percent, wait = 100 * thread.ran, 100 * thread.kept_off
+    for host, source in measured.source.hosts.items():
+        ran = [thread_shares(measured, host, thread) for thread in source.threads]
+        if known := [shares for shares in ran if shares is not None]:
+            percent, wait = (
+                100 * sum(shares) for shares in zip(*((one.ran, one.kept_off) for one in known), strict=True)
+            )
             rows.append(cpu_row(measured.trial, host, Account("source", "thread"), percent, wait=wait))
-        if (foreign := foreign_share(measured, host)) is not None:
-            rows.append(cpu_row(measured.trial, host, Account("source", FOREIGN), 100 * foreign))
+        had = [foreign_share(measured, host, thread) for thread in source.threads]
+        if found := [share for share in had if share is not None]:
+            rows.append(cpu_row(measured.trial, host, Account("source", FOREIGN), 100 * sum(found)))
     return rows
 
 

@@ -11,6 +11,7 @@ use crate::traffic::sink::delivery::Delivery;
 use crate::traffic::sink::program::skeleton::types::__sk_buff;
 use crate::traffic::sink::program::*;
 use crate::traffic::sink::wire::{AnalysedPhase, AttachMode};
+use crate::traffic::strand::Strands;
 
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
@@ -22,6 +23,7 @@ pub(super) const ARMED: Armed = Armed {
     stream: STREAM,
     phase: AnalysedPhase::Measure,
     frame_bytes: [FRAME_BYTES as u32; MOST_LENGTHS],
+    strands: Strands::ONE,
     probe_interval: 1,
     gaps: true,
     clock_ahead_ns: 0,
@@ -116,7 +118,7 @@ impl Bench<'_> {
     }
 
     pub fn main(&self) -> Lane {
-        self.memory.state().unwrap().lanes[LANE_MAIN]
+        self.memory.state().unwrap().strands()[0]
     }
 
     pub fn delay_count(&self) -> u64 {

@@ -14,7 +14,7 @@ use super::*;
 use crate::traffic::layout::PHASE_FLAG_PROBE;
 use crate::traffic::sink::cost;
 use crate::traffic::sink::delivery::Delivery;
-use crate::traffic::sink::program::{Build, LANE_MAIN, Memory, load};
+use crate::traffic::sink::program::{Build, Memory, load};
 use crate::traffic::sink::wire::AttachMode;
 use crate::traffic::testing::wait_until;
 
@@ -57,7 +57,7 @@ fn two_cpus_at_once_lose_no_count() {
         })
     };
     wait_until(uninterrupted);
-    let main = memory.state().unwrap().lanes[LANE_MAIN];
+    let main = memory.state().unwrap().strands()[0];
     assert_eq!((main.received, main.duplicated), (2 * u64::from(FRAMES), 0));
     let histograms = memory.histograms().unwrap();
     let filed = |buckets: &[u64]| buckets.iter().sum::<u64>();

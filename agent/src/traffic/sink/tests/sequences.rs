@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::bench::*;
 use super::*;
 use crate::traffic::layout::PHASE_FLAG_PROBE;
-use crate::traffic::sink::program::LANE_EXTRA;
+use crate::traffic::sink::program::{Armed, LANE_EXTRA, Lane};
 
 #[test]
 #[ignore = "needs root"]
@@ -178,4 +178,25 @@ proptest! {
             assert_eq!(main.longest_run, longest_run as u64);
         });
     }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn strands_have_their_order_apart() {
+    on_all_programs(|sink| {
+        let strands = serde_json::from_value(serde_json::json!(4)).unwrap();
+        sink.memory.disarm().unwrap();
+        sink.memory.arm(Armed { strands, ..ARMED }).unwrap();
+        // Strand 0 is far ahead of the others, 1 lost a frame, 2 has one twice, 3 one late.
+        let sequences = [0, 4, 8, 12, 1, 9, 2, 2, 6, 3, 11, 7];
+        sink.receive_all(sequences);
+        let state = sink.memory.state().unwrap();
+        let of = |of: fn(&Lane) -> u64| state.strands().iter().map(of).collect::<Vec<_>>();
+        assert_eq!(of(|lane| lane.received), [4, 2, 2, 3]);
+        assert_eq!(of(|lane| lane.next_expected), [4, 3, 2, 3]);
+        assert_eq!(of(|lane| lane.duplicated), [0, 0, 1, 0]);
+        assert_eq!(of(|lane| lane.reordered), [0, 0, 0, 1]);
+        assert_eq!(of(|lane| lane.loss_periods), [0, 1, 0, 0]);
+        assert_eq!(state.received(), 11);
+    });
 }
