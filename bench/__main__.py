@@ -16,6 +16,7 @@ PARTS = (
     "generation",
     "forwarding",
     "link",
+    "threads",
     "pacing",
     "sink_cost",
     "stage_cost",

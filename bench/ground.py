@@ -10,6 +10,7 @@ from pyroute2 import IPRoute
 
 from bench.counter import Counter, counted
 from vtax.agent_api import AgentApi, SentPhase, SourceOpenParams, SourceStream
+from vtax.keys.frames import strands_of
 from vtax.machine.namespace import index_of
 from vtax.machine.offloads import set_offload
 from vtax.machine.ownership import OwnershipRecord
@@ -51,7 +52,7 @@ class Ground:
 
     @property
     def cpu(self) -> int:
-        """The one core that every source has."""
+        """The core that every source has, and the first of one with several threads."""
         return self.cpus["agents"][0]
 
     @property
@@ -64,8 +65,8 @@ class Ground:
         """The methods of the source's agent."""
         return self.source.api("source")
 
-    def open_source(self) -> None:
-        """Open the source on the way to the far end."""
+    def open_source(self, threads: int = 1) -> None:
+        """Open the source on the way to the far end, with so many threads."""
         stream = SourceStream(
             stream=STREAM.stream,
             interface=SOURCE_INTERFACE,
@@ -77,12 +78,13 @@ class Ground:
             destination_port=UDP_PORT,
             link_mbps=self.link_mbps,
         )
-        self.sender.source_open(SourceOpenParams(cpus=[self.cpu], streams=[stream]))
+        cpus, strands = self.cpus["agents"][:threads], strands_of(threads, streams=1)
+        self.sender.source_open(SourceOpenParams(cpus=cpus, streams=[stream], strands=strands))
 
     @contextlib.contextmanager
-    def sending(self) -> Iterator[AgentApi]:
+    def sending(self, threads: int = 1) -> Iterator[AgentApi]:
         """Have the source open while the block lasts: another's XDP socket could not be bound beside ours."""
-        self.open_source()
+        self.open_source(threads)
         try:
             yield self.sender
         finally:

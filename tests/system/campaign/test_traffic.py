@@ -121,3 +121,33 @@ def test_tagged_floods_reach_a_guest_by_either_mechanism(scenario: Path, tmp_pat
     for flow in found:
         assert flow["frames_received"] > 0
         assert (flow["frames_duplicated"], flow["frames_reordered"]) == (0, 0), flow
+
+
+def test_two_threads_of_a_source_send_each_frame_once(scenario: Path, tmp_path: Path) -> None:
+    """One of them has a CPU of the unit under test here, and says so; no frame is missed or counted twice for that."""
+    options = ["--set", "source_threads=2", "--set", "flows=6", "--set", "frame_bytes=64,imix"]
+    loads = [
+        "--set",
+        "intended_mbps=20,max",
+        "--set",
+        "link_mbps=1000",
+        "--duration",
+        "1",
+        "--repetitions",
+        "1",
+    ]
+    done = vtax("run", scenario, "--platform", "raw", *options, *loads, "--out", tmp_path / "out")
+    found = flows(done, tmp_path / "out")
+    assert {(flow["frame_bytes"], flow["intended_mbps"]) for flow in found} == {
+        (frame_bytes, mbps) for frame_bytes in (64, None) for mbps in (20, None)
+    }
+    for flow in found:
+        assert flow["source_cpus"] == "0 1"
+        odd = flow["frames_lost"], flow["frames_duplicated"], flow["frames_reordered"]
+        assert odd == (0, 0, 0), flow
+        assert flow["frames_received"] == flow["frames_sent"] > 1000
+        assert (flow["loss_periods"], flow["longest_loss_frames"]) == (0, 0)
+    busy = Result.open(tmp_path / "out").query(
+        "SELECT * FROM cpu WHERE domain = 'source' AND component = 'thread'"
+    )
+    assert busy.num_rows == len(found)

@@ -5,8 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from msgspec import structs
 
-from bench import link
+from bench import link, threads
 from bench.__main__ import main
 from bench.figure import Figure, Section
 from bench.forwarding import told_of_ceiling
@@ -16,6 +17,7 @@ from bench.page import page
 from bench.pauses import NOTICED_NS, Pauses
 from bench.rounds import Rates, against
 from bench.senders import TESTPMD_PACKET, TRAFGEN, vtax
+from tests.helpers.trials import make_cell, make_measured
 from vtax.agent_api import SentPhase, SentStream, SourceRunAnswer
 
 OURS = vtax("gso")
@@ -212,3 +214,22 @@ def test_the_page_tells_held_shown_explained_and_missed_apart() -> None:
 def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["generation", "weather"]) == 2
     assert "no such part: weather" in capsys.readouterr().err
+
+
+def test_threads_have_to_send_more_together_and_each_frame_once() -> None:
+    (counted,) = make_measured(make_cell()).sink.hosts["sink"].streams
+
+    def found(several_fps: float, **odd: int) -> list[bool | None]:
+        uncounted = odd.pop("uncounted", 0)
+        noisy = [1.0, 1.02, 0.98]
+        rounds = [
+            threads.Round(1e6 * noise, several_fps * noise, uncounted, structs.replace(counted, **odd))
+            for noise in noisy
+        ]
+        return [figure.holds for figure in threads.figures_of(64, rounds)]
+
+    assert found(2e6) == [True] * 4
+    assert found(1.4e6) == [False, True, True, True]
+    assert found(2e6, uncounted=1) == [True, False, True, True]
+    assert found(2e6, duplicated=1) == [True, True, False, True]
+    assert found(2e6, reordered=1) == [True, True, True, False]

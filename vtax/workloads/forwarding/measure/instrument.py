@@ -55,7 +55,9 @@ def _thread(
     if (pauses := pauses_of(thread)) is not None:
         kept_off_ns = 1e9 * measured.window_s * shares.kept_off if shares is not None else 0.0
         away = max(0.0, pauses.paused_ns - kept_off_ns) / pauses.watched_ns
-        yield from graded(away, AWAY_SUSPECT, AWAY_INVALID, f"the {host}'s CPU{cpu} {AWAY}: {_longest(pauses)}")
+        yield from graded(
+            away, AWAY_SUSPECT, AWAY_INVALID, f"the {host}'s CPU{cpu} {AWAY}: {_longest(pauses)}"
+        )
     if _kept_up_unhindered(measured) and thread.lag_ns is not None and thread.lag_ns.p99 > LATE_P99_NS:
         yield (
             Verdict.SUSPECT,
@@ -74,7 +76,9 @@ def _meanwhile(measured: Measured, host: str, thread: SourceThread, cpu: str) ->
         return ""
     if most.run_ns < LATE_P99_NS or most.run_ns / 1e9 < (1 - shares.ran) * measured.window_s / 2:
         return ""
-    return f" while {most.comm} (process {most.pid}) ran on the {host}'s CPU{cpu} for {most.run_ns / 1e6:.1f} ms"
+    return (
+        f" while {most.comm} (process {most.pid}) ran on the {host}'s CPU{cpu} for {most.run_ns / 1e6:.1f} ms"
+    )
 
 
 def _kept_up_unhindered(measured: Measured) -> bool:
