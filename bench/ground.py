@@ -10,7 +10,6 @@ from pyroute2 import IPRoute
 
 from bench.counter import Counter, counted
 from vtax.agent_api import AgentApi, SentPhase, SourceOpenParams, SourceStream
-from vtax.keys.frames import strands_of
 from vtax.machine.namespace import index_of
 from vtax.machine.offloads import set_offload
 from vtax.machine.ownership import OwnershipRecord
@@ -66,7 +65,7 @@ class Ground:
         return self.source.api("source")
 
     def open_source(self, threads: int = 1) -> None:
-        """Open the source on the way to the far end, with so many threads."""
+        """Open the source on the way to the far end, with so many threads, each with a strand."""
         stream = SourceStream(
             stream=STREAM.stream,
             interface=SOURCE_INTERFACE,
@@ -78,8 +77,8 @@ class Ground:
             destination_port=UDP_PORT,
             link_mbps=self.link_mbps,
         )
-        cpus, strands = self.cpus["agents"][:threads], strands_of(threads, streams=1)
-        self.sender.source_open(SourceOpenParams(cpus=cpus, streams=[stream], strands=strands))
+        cpus = self.cpus["agents"][:threads]
+        self.sender.source_open(SourceOpenParams(cpus=cpus, streams=[stream], strands=threads))
 
     @contextlib.contextmanager
     def sending(self, threads: int = 1) -> Iterator[AgentApi]:

@@ -17,8 +17,9 @@ from vtax.machine.ownership import OwnershipRecord
 from vtax.statistics import mean_interval
 from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
+from vtax.trial.frames.measured import PLAIN
 from vtax.units import fps, gap_ns
-from vtax.workloads.forwarding.measure.calibrate import AMPLE, PLAIN
+from vtax.workloads.forwarding.measure.calibrate import AMPLE
 
 FRAME_BYTES = (64, 512, 1024, 1500)
 RATES_MBPS = (10, 100, 400, 1000)

@@ -17,7 +17,7 @@ from vtax.agent_api import (
     SinkOpenParams,
     StreamInterface,
 )
-from vtax.keys.frames import FrameSpec, strands_of
+from vtax.keys.frames import FrameSpec
 from vtax.statistics import paired_ratio
 from vtax.testbed.host_session import hold_host
 from vtax.testbed.layout import cpu_layout
@@ -128,7 +128,7 @@ def _flood_into_sink(ground: Ground, frame_bytes: int) -> CollectedStream:
     far.sink_open(SinkOpenParams(attach="auto", streams=streams))
     try:
         arm = _frames(frame_bytes).arm(TRIAL, "measure", gaps=False)
-        far.sink_arm(structs.replace(arm, strands=strands_of(THREADS, streams=1)))
+        far.sink_arm(structs.replace(arm, strands=THREADS))
         sent = _flood(ground, frame_bytes, THREADS)
         expected = [ExpectedStream(stream=STREAM.stream, strand_frames=sent.strand_frames)]
         collect = SinkCollectParams(expected=expected, quiet_ms=QUIET_MS, limit_ms=DRAIN_LIMIT_MS)

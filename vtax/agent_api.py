@@ -135,7 +135,7 @@ MOST_SOURCE_FLOWS = 65_536
 MOST_SOURCE_THREADS = 8
 """Most threads of a source."""
 MOST_STRANDS = 8
-"""Most strands of a stream, each the frames that one thread sends."""
+"""Most strands of a stream, each sent by one thread."""
 MOST_STREAMS = 8
 """Most streams of a source or a sink: a line holds eight histograms."""
 MOST_TRAILS = 16
@@ -1077,7 +1077,8 @@ class SentPhase(Message, frozen=True, kw_only=True):
     probes_refused: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """Probes that the interface dropped."""
     probes_sent: Annotated[int, Meta(ge=0, le=9223372036854775807)]
-    """Frames whose delay is taken: of a paced load among `frames_sent`, of a flood beside them."""
+    """Frames whose delay is taken: of a paced load among `frames_sent`, of a flood and of pktgen beside them.
+    """
     send_errors: Annotated[int, Meta(ge=0, le=9223372036854775807)] | None
     """Frames that the interface dropped; null where the mechanism cannot tell."""
     sends: Annotated[int, Meta(ge=0, le=9223372036854775807)]
@@ -1170,7 +1171,7 @@ class SinkHistogramsAnswer(Message, frozen=True, kw_only=True):
     ipdv_negative: Durations
     """The same where it is less, without its sign."""
     ipdv_positive: Durations
-    """RFC 5481, 4.1: delay less that of the probe before, where it is no less."""
+    """RFC 5481, 4.1: delay less that of the strand's probe before, where it is no less."""
     lateness: Durations
     """How late these departed, to a 2048th of it."""
     since_departure: Durations
@@ -1296,7 +1297,9 @@ class SourceRunParams(Message, frozen=True, kw_only=True):
     phases: Annotated[list[SourcePhase], Meta(max_length=16, min_length=1)]
     """The phases, in the order in which they are sent."""
     probe_fps: Annotated[float, Meta(gt=0.0, le=10000000.0)]
-    """Probes a second of each stream: among the frames of a paced load, besides those of a flood."""
+    """Probes a second of each stream: among the frames of a paced load, besides those of a flood or of
+    pktgen.
+    """
     trial: Annotated[int, Meta(ge=0, le=9223372036854775807)]
     """The number of the trial, which test frames and messages carry."""
     flows: Annotated[int, Meta(ge=1, le=65536)] = 1
@@ -1622,7 +1625,7 @@ class CollectedStream(Message, frozen=True, kw_only=True):
     latency: Durations
     """One-way delay of the frames that were sent to measure it: of a paced load since they were due."""
     longest_run: Annotated[int, Meta(ge=0, le=9223372036854775807)]
-    """Longest run of consecutive sequences, those of all strands added."""
+    """Longest run of consecutive sequences of a strand."""
     loss: SinkLoss
     """Loss of frames, by periods."""
     phases: PhaseFrames
@@ -2030,7 +2033,7 @@ class SourceThread(Message, frozen=True, kw_only=True):
     time: ThreadTime | None
     """Its time; null where the kernel does not account for it, or sends by itself."""
     gap_error_ns: Quantiles | None = None
-    """How far the time from one departure of a stream to its next was from the intended gap, in ns."""
+    """How far the time from one departure of a strand to its next was from the intended gap, in ns."""
     lag_ns: Quantiles | None = None
     """Actual minus intended times of departures, in ns."""
     pauses: Pauses | None = None

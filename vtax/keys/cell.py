@@ -61,7 +61,7 @@ class Cell:
     @property
     def source_threads(self) -> int:
         """Threads of each source that send its frames."""
-        return 1 if (load := self.workload.frame_load) is None else load.frames.threads
+        return 1 if (load := self.workload.frame_load) is None else load.threads
 
     @property
     def place(self) -> str:

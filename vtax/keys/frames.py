@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from vtax.agent_api import (
+    MOST_STRANDS,
     AnalysedPhase,
     CalibratedLoad,
     Mechanism,
@@ -19,12 +20,13 @@ from vtax.keys.lengths import Lengths, lengths_of
 from vtax.units import fps
 
 
-def strands_of(threads: int, streams: int) -> int:
-    """Return how many strands a stream has, so that so many threads have one at least: the next power of two."""
-    strands = 1
-    while strands * streams < threads:
-        strands *= 2
-    return strands
+def strands_of(threads: int, *streams: int) -> int | None:
+    """Return how many strands a stream has, so that all threads have equally many and one at least.
+
+    It is the least power of two that does so at each source, which has so many `streams`; None where none does.
+    """
+    powers = (1 << bits for bits in range(MOST_STRANDS.bit_length()))
+    return next((n for n in powers if all(n * count % threads == 0 for count in streams)), None)
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,6 @@ class FrameSpec:
     encapsulation: Encapsulation = field(default_factory=Encapsulation)
     flows: int = 1
     """UDP flows of a stream, by source ports."""
-    threads: int = 1
-    """Threads that send, on as many CPUs of each source."""
 
     @cached_property
     def lengths(self) -> Lengths:
@@ -96,6 +96,8 @@ class FrameLoad:
     """The window."""
     intended_mbps: float | None = None
     """Of each stream at layer 1; None: a flood."""
+    threads: int = 1
+    """Threads of each source that send, a CPU each."""
 
     @property
     def lengths(self) -> Lengths:

@@ -54,4 +54,9 @@ class LocalSettings:
                 "gso is not for flow control: its trains, held back, are cut apart on the CPU of the unit under "
                 "test; allowed: auto, raw, af_xdp"
             )
+        if self.flow_control and mechanism == "pktgen":
+            return (
+                "pktgen is not for flow control: it passes the queue that would hold its frames back; allowed: auto, "
+                "raw, af_xdp, or testbed.flow_control: false with link_mbps: unlimited"
+            )
         return None

@@ -138,7 +138,7 @@ bounds! {
     MOST_SOURCE_FLOWS = 65_536;
     /// Most threads of a source.
     MOST_SOURCE_THREADS = 8;
-    /// Most strands of a stream, each the frames that one thread sends.
+    /// Most strands of a stream, each sent by one thread.
     MOST_STRANDS = 8;
     /// Most streams of a source or a sink: a line holds eight histograms.
     MOST_STREAMS = 8;

@@ -1,4 +1,4 @@
-//! # Strands: the frames of a stream that one thread sends
+//! # Strands: parts of a stream, each sent by one thread
 //!
 //! Of n strands each has every n-th frame of the stream's one sequence, so that all keep to one schedule without a word between
 //! their threads. Their number divides that of the flows: a flow is of one strand, and its frames stay in order. A sink takes

@@ -162,6 +162,22 @@ def test_a_guest_s_pktgen_is_calibrated_and_every_frame_of_it_is_counted(testbed
         guest.source_close()
 
 
+def test_a_guest_s_pktgen_keeps_to_a_rate_and_probes_go_beside_it(testbed: Testbed) -> None:
+    """As schlosser2011 has it: pktgen waits as long from one frame to the next as the load asks for."""
+    open_source(testbed)
+    arm(testbed)
+    guest = testbed.uut.api(GUEST)
+    run = FRAMES.run(TRIAL, "pktgen", {"measure": 1.0}, intended_fps=2000, probe_fps=PROBE_FPS)
+    sent = guest.source_run(run)
+    (measure,) = sent.streams[0].phases
+    window_s = (measure.end_ns - measure.start_ns) / 1e9
+    # A tenth of what it floods.
+    assert 100 < measure.frames_sent <= 2000 * window_s * 1.02
+    seen = collect(testbed, measure.frames_sent)
+    assert (seen.received, seen.duplicated, seen.reordered) == (measure.frames_sent, 0, 0)
+    assert seen.latency.count == seen.probes.received == measure.probes_sent > 0
+
+
 def test_an_abort_ends_it_and_nothing_stays_configured(testbed: Testbed) -> None:
     open_source(testbed)
     arm(testbed)

@@ -117,7 +117,7 @@ def test_streams_take_turns_at_sources_and_sinks(ground: Ground) -> None:
 
 
 @pytest.mark.parametrize(
-    ("streams", "threads", "strands"), [(4, 1, 1), (4, 2, 1), (2, 2, 2), (3, 3, 4), (4, 3, 2)]
+    ("streams", "threads", "strands"), [(4, 1, 1), (4, 2, 1), (2, 2, 2), (3, 2, 2), (8, 4, 1), (6, 3, 1)]
 )
 def test_threads_that_are_more_than_streams_take_strands(
     ground: Ground, streams: int, threads: int, strands: int

@@ -23,11 +23,12 @@ from tests.helpers.trials import (
     make_measured,
     otherwise,
 )
-from vtax.agent_api import Pauses, ProcessTime, ThreadTime
+from vtax.agent_api import Pauses, ProcessTime, Quantiles, ThreadTime
 from vtax.machine.cpu import TICK_S
 from vtax.testbed.accounts import Account
 from vtax.testbed.guest import GUEST
 from vtax.trial import canary, interference
+from vtax.trial.beside import Beside
 from vtax.trial.cpu import crosscheck
 from vtax.trial.endpoints import stream_findings
 from vtax.trial.frames import limits
@@ -289,6 +290,44 @@ def test_the_worst_cause_decides() -> None:
     judgement = judge(measured)
     assert judgement.verdict is Verdict.INVALID
     assert len(judgement.reasons) == 2
+
+
+def _with_two_threads(measured: Measured) -> None:
+    """Have its only stream sent by a second thread as well, which does what the first one does."""
+    (thread,) = measured.source.hosts["source"].threads
+    (stream,) = measured.source.hosts["source"].streams
+    change_source(
+        measured,
+        threads=[thread, structs.replace(thread, cpu=3)],
+        streams=[structs.replace(stream, cpus=[thread.cpu, 3])],
+    )
+
+
+def test_each_thread_of_a_source_has_to_be_on_its_cpu() -> None:
+    measured = make_measured(make_cell(source_threads=2, flows=2))
+    _with_two_threads(measured)
+    assert judge(measured).reasons == ()
+    first, second = measured.source.hosts["source"].threads
+    lag = Quantiles(p50=50, p99=5_000_000, max=9_000_000)
+    late = structs.replace(second, pauses=_pauses(0.3), lag_ns=lag)
+    change_source(measured, threads=[first, late])
+    judgement = judge(measured)
+    assert judgement.verdict is Verdict.INVALID
+    away, departures = judgement.reasons
+    assert away.startswith("the source's CPU 3 was away: for up to 25.8 ms")
+    assert departures == "departures were late on CPU 3: 99th percentile 5.0 ms"
+
+
+def test_neighbours_take_of_the_first_thread_s_cpu_alone() -> None:
+    """A tenth of two CPUs is left over, where the other one had as much to itself."""
+    measured = make_measured(
+        make_cell(frame_bytes=64, intended_mbps=None, source_threads=2, flows=2), offered_fps=700_000
+    )
+    change_times(measured, run_ns=round(0.8 * SECOND_NS), run_delay_ns=0)
+    _with_two_threads(measured)
+    for share, mark in ((0.0, "limit-unknown"), (0.1, "limit-unknown"), (0.2, "generator-limited")):
+        measured.beside = Beside(source_share=share)
+        assert judge(measured).marks == (mark,), share
 
 
 def _spend(

@@ -93,14 +93,14 @@ FLOWS: Final = Table(
             DOUBLE,
             "ratio",
             "share of the window in which the source's thread used its CPU, of several that sent the stream the "
-            "busiest one; it polls at a paced load; null where its kernel does not account for it",
+            "mean; it polls at a paced load; null where its kernel does not account for it",
         ),
         Column(
             "source_cpus",
             STRING,
             "",
             "CPUs of the threads that sent the stream, one of each of its strands: of n each has every n-th frame, and "
-            "order and loss are taken within it; null of bulk streams, echoes and requests",
+            "order, periods of loss and IPDV are taken within it; null of bulk streams, echoes and requests",
         ),
         Column(
             "frames_unsent",

@@ -51,7 +51,7 @@ def queued_before_uut(measured: Measured, stream: StreamSent) -> bool:
     if waits_for_uplink(measured):
         return True
     load = measured.load
-    if load.intended_fps is None:
+    if load.intended_fps is None or measured.probes_are_beside:
         return False
     offered = stream.phase().frames_sent / measured.window_s
     if offered < (1 - OFFERED_TOLERANCE) * load.intended_fps:

@@ -4,7 +4,7 @@ from vtax.results import Row
 from vtax.trial.frames.answers import StreamSent
 from vtax.trial.frames.delay import delay_columns
 from vtax.trial.frames.measured import Measured
-from vtax.trial.frames.source_time import busiest_shares, waited_share
+from vtax.trial.frames.source_time import stream_shares, waited_share
 from vtax.trial.trial_rows import Role
 from vtax.units import goodput_mbps, mbps
 
@@ -19,7 +19,7 @@ def flow_row(measured: Measured, stream: StreamSent, role: Role, guest: int) -> 
     """A row of `flows`, by what source and sink say of one stream."""
     load, sink = measured.load, measured.sink.stream(stream.stream)
     phase, gap = stream.phase(), measured.times[stream.stream].gap
-    thread = busiest_shares(measured, stream)
+    thread = stream_shares(measured, stream)
     sent, received = phase.frames_sent, sink.received
     order, loss = sink.reordering, sink.loss
     arrived = received / measured.window_s

@@ -6,7 +6,7 @@ its CPU it used. The source's calibrated ceiling plays no part: trials exceed it
 
 from vtax.trial.frames.answers import StreamSent
 from vtax.trial.frames.measured import Measured
-from vtax.trial.frames.source_time import busiest_shares, waited_share
+from vtax.trial.frames.source_time import beside_share, stream_shares, waited_share
 from vtax.units import fps
 
 OFFERED_TOLERANCE = 0.005
@@ -40,16 +40,14 @@ def limit(measured: Measured, stream: StreamSent) -> str | None:
         return None
     if at_link_rate(measured, stream):
         return LINK_LIMITED
-    waited, thread = waited_share(stream), busiest_shares(measured, stream)
+    waited, thread = waited_share(stream), stream_shares(measured, stream)
     if waited is None or thread is None:
         return LIMIT_UNKNOWN
     # A source that finds room may still be kept off its CPU: that much of its waiting may be no waiting for room.
     if waited - thread.kept_off >= WAITED_SHARE:
         # The switch before a shared uplink takes all that comes: there the UUT holds nobody back.
         return GENERATOR_LIMITED if measured.cell.testbed.is_shared else BACKPRESSURED
-    # Neighbours' frames are sent from the first source's first CPU, and are the instrument's own work.
-    is_first = stream.host == next(iter(measured.source.hosts))
-    beside = measured.beside.source_share if is_first else 0.0
+    beside = beside_share(measured, stream)  # the instrument's own work
     taken = max(0.0, thread.kept_off - beside)
     if intended is not None and offered >= (1 - OFFERED_TOLERANCE - taken) * intended:
         return LIMIT_UNKNOWN  # with the CPU time that others took it would have kept its rate

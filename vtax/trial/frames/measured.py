@@ -24,6 +24,12 @@ PROBES_PER_S_SHARED_FLOOD = 0.1
 """As good as none: they come on top of a link that is full, and would overfill the uplink behind it."""
 
 
+PLAIN: Mechanism = "raw"
+"""The mechanism that sends every frame by itself where it can."""
+GENERATOR: Mechanism = "pktgen"
+"""The mechanism whose frames the kernel makes: none of them is a probe."""
+
+
 @dataclass
 class Measured(Observed):
     """Everything one trial brought home."""
@@ -47,9 +53,14 @@ class Measured(Observed):
     egress_words: str | None = None
     """The queueing discipline that the guest was asked to send through (Path.egress_words)."""
 
+    @property
+    def probes_are_beside(self) -> bool:
+        """Whether probes come on top of the frames: of a flood, and where the kernel makes these."""
+        return self.load.intended_mbps is None or self.mechanism == GENERATOR
+
     def departed(self, stream: StreamSent) -> int:
-        """Frames of all phases that the source sent on one stream; a flood's probes come on top of its frames."""
-        beside = self.load.intended_mbps is None
+        """Frames of all phases that the source sent on one stream, and probes beside them."""
+        beside = self.probes_are_beside
         return sum(phase.frames_sent + (phase.probes_sent if beside else 0) for phase in stream.phases)
 
     def refused(self, stream: StreamSent) -> int:
@@ -57,8 +68,8 @@ class Measured(Observed):
         return sum(phase.probes_refused for phase in stream.phases)
 
     def waits(self, stream: StreamSent) -> int:
-        """How often in all phases the source began to wait for room."""
-        return sum(phase.waits or 0 for phase in stream.phases)
+        """How often in all phases the source began to wait for room, each of its strands in the mean."""
+        return sum((phase.waits or 0) // len(phase.strand_frames) for phase in stream.phases)
 
     def received(self, interface: str) -> int:
         """Frames of all phases that an interface (host/name) received; 0 where that was not read."""
@@ -82,9 +93,9 @@ class Measured(Observed):
         return max(sink.drain_ms for sink in self.sink.hosts.values()) / 1000
 
 
-def probes_per_s(cell: Cell) -> float:
+def probes_per_s(cell: Cell, mechanism: Mechanism) -> float:
     """Frames a second of each stream whose delay is taken."""
-    if cell.frame_load.intended_mbps is not None:
+    if cell.frame_load.intended_mbps is not None and mechanism != GENERATOR:
         return PROBES_PER_S_PACED
     return PROBES_PER_S_SHARED_FLOOD if cell.testbed.is_shared else PROBES_PER_S_FLOOD
 

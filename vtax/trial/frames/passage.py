@@ -14,6 +14,7 @@ from vtax.agent_api import (
     AgentApi,
     AnalysedPhase,
     ExpectedStream,
+    Mechanism,
     SinkArmParams,
     SinkCollectAnswer,
     SinkCollectParams,
@@ -35,6 +36,8 @@ from vtax.testbed.testbed import Testbed
 from vtax.trial.frames.answers import Received, Sent
 from vtax.trial.path import PathFailed
 
+OWN_MECHANISMS: Sequence[Mechanism] = ("raw", "gso", "af_xdp")
+"""Those whose frames the agent makes. The kernel's generator is opened where it is named: it is everybody's."""
 READY_FRAMES = 200
 READY_FPS = 1000
 READY_LIMIT_S = 10.0
@@ -71,7 +74,9 @@ class Passage:
         self._sources, self._sinks = sources, sinks
         self._sending: dict[Agent, int] = {}
         """How many streams each source has that has any."""
-        self._threads, self._strands = 1, 1
+        self._opened: tuple[int, Sequence[Mechanism]] = (0, ())
+        """With how many threads, for which mechanisms."""
+        self._strands = 1
 
     @classmethod
     def of(cls, testbed: Testbed) -> Self:
@@ -92,23 +97,36 @@ class Passage:
 
         return _asked(self._sinks, begin).answers()
 
-    def open_sources(self, streams: Sequence[SourceStream], threads: int = 1) -> None:
+    def open_sources(
+        self,
+        streams: Sequence[SourceStream],
+        threads: int = 1,
+        mechanisms: Sequence[Mechanism] = OWN_MECHANISMS,
+    ) -> None:
         """Open the sources on these streams, each with so many threads, where they are not; and close them on others.
 
         The frames of a passage all have the same headers.
         """
         dealt = {source: _of(source, self._sources, streams) for source in self._sources}
         sending = {source: len(own) for source, own in dealt.items() if own}
-        if (sending, threads) == (self._sending, self._threads):
+        if (sending, (threads, mechanisms)) == (self._sending, self._opened):
             return
         for source in self._sending:
             _api(source).source_close()
-        self._sending, self._threads = sending, threads
-        self._strands = strands_of(threads, min(sending.values()))
+        self._sending, self._opened = sending, (threads, mechanisms)
+        strands = strands_of(threads, *sending.values())
+        if strands is None:
+            raise PathFailed(
+                f"{threads} threads cannot share {[*sending.values()]} streams of the sources evenly"
+            )
+        self._strands = strands
         for source in sending:
             host, _ = source
             params = SourceOpenParams(
-                cpus=host.cpus["agents"][:threads], streams=dealt[source], strands=self._strands
+                cpus=host.cpus["agents"][:threads],
+                mechanisms=[*mechanisms],
+                streams=dealt[source],
+                strands=self._strands,
             )
             _api(source).source_open(params)
 

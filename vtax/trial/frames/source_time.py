@@ -1,6 +1,7 @@
 """What a source did with the measured window: it waited for room, was on its CPU, or was kept off it."""
 
 from dataclasses import dataclass
+from statistics import fmean
 
 from vtax.agent_api import ProcessTime, SourceThread
 from vtax.trial.frames.answers import StreamSent
@@ -65,11 +66,28 @@ def thread_shares(measured: Measured, host: str, thread: SourceThread) -> Thread
     )
 
 
-def busiest_shares(measured: Measured, stream: StreamSent) -> ThreadShares | None:
-    """Return what the thread did that was on its CPU longest of those that sent a stream; None as of a thread."""
-    threads = (thread for thread in measured.source.hosts[stream.host].threads if thread.cpu in stream.cpus)
-    found = (thread_shares(measured, stream.host, thread) for thread in threads)
-    return max((shares for shares in found if shares), key=lambda shares: shares.ran, default=None)
+def stream_shares(measured: Measured, stream: StreamSent) -> ThreadShares | None:
+    """Return what the threads of a stream's strands did, in the mean; None where one of them is not accounted for."""
+    threads = {thread.cpu: thread for thread in measured.source.hosts[stream.host].threads}
+    found: list[ThreadShares] = []
+    for cpu in stream.cpus:
+        thread = threads.get(cpu)
+        shares = None if thread is None else thread_shares(measured, stream.host, thread)
+        if shares is None:
+            return None
+        found.append(shares)
+    if not found:
+        return None
+    return ThreadShares(fmean(shares.ran for shares in found), fmean(shares.kept_off for shares in found))
+
+
+def beside_share(measured: Measured, stream: StreamSent) -> float:
+    """Return what of a stream's CPUs neighbours' frames take, which leave from the first source's first one."""
+    host, source = next(iter(measured.source.hosts.items()))
+    if stream.host != host or not source.threads:
+        return 0.0
+    on_it = sum(cpu == source.threads[0].cpu for cpu in stream.cpus)
+    return measured.beside.source_share * on_it / max(1, len(stream.cpus))
 
 
 def most_beside(thread: SourceThread) -> ProcessTime | None:

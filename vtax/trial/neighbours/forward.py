@@ -18,7 +18,7 @@ from vtax.trial.frames.answers import Received, Sent
 from vtax.trial.frames.flow_rows import flow_row, offered_mbps
 from vtax.trial.frames.measured import Measured, as_awaited, as_run
 from vtax.trial.frames.passage import Asked, Passage
-from vtax.trial.frames.source_time import busiest_shares
+from vtax.trial.frames.source_time import stream_shares
 from vtax.trial.neighbours.findings import missed
 from vtax.trial.path import PathFailed
 from vtax.trial.timeouts import DRAIN_LIMIT_MS, QUIET_MS
@@ -92,7 +92,7 @@ class Forward(Neighbours):
             measured.times[stream.stream] = sink.sink_histograms(SinkHistogramsParams(stream=stream.stream))
             flows.append({**flow_row(measured, stream, "neighbour", number), "stream": 0})
             findings += missed(number, offered_mbps(measured, stream), self._load_mbps)
-        thread = busiest_shares(measured, source.streams[0])
+        thread = stream_shares(measured, source.streams[0])
         return Beside(flows, findings, self._maximum_mbps, thread.ran if thread else 0.0)
 
     def close(self) -> None:

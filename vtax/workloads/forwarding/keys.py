@@ -69,7 +69,7 @@ class Forwarding(TracedKeys):
             "mix of frame lengths, as the scenario has it; null for one length",
             is_level=True,
         ),
-        Column("mechanism", ColumnType.STRING, "", "how frames enter the link: raw, gso or af_xdp"),
+        Column("mechanism", ColumnType.STRING, "", "how frames enter the link: raw, gso, af_xdp or pktgen"),
         Column(
             "ceiling_fps",
             ColumnType.DOUBLE,
@@ -148,9 +148,10 @@ class Forwarding(TracedKeys):
         short=True,
         unit="Mbit/s",
     )
-    mechanism: Literal["auto", "raw", "gso", "af_xdp"] = key(
-        "how frames enter the links; `auto` takes the fastest for floods, and `raw` for what it reaches with ease",
-        "auto, raw, gso, af_xdp",
+    mechanism: Literal["auto", "raw", "gso", "af_xdp", "pktgen"] = key(
+        "how frames enter the links; `auto` takes the fastest of the first three for floods, and `raw` for what it "
+        "reaches with ease",
+        "auto, raw, gso, af_xdp, pktgen",
         default="auto",
     )
     source_threads: int = key(
@@ -180,8 +181,8 @@ class Forwarding(TracedKeys):
     @property
     def frame_load(self) -> FrameLoad:
         """The frames of a stream, and how many are to be sent."""
-        frames = FrameSpec(self.frame_bytes, self.encapsulation, self.flows, self.source_threads)
-        return FrameLoad(frames, self.warmup_s, self.duration_s, self.intended_mbps)
+        frames = FrameSpec(self.frame_bytes, self.encapsulation, self.flows)
+        return FrameLoad(frames, self.warmup_s, self.duration_s, self.intended_mbps, self.source_threads)
 
     def streams_through(self, testbed: TestbedSettings) -> int:
         """As many as it says, or one of each guest that shares a link."""
@@ -224,13 +225,10 @@ class Forwarding(TracedKeys):
         if self.mechanism == "gso" and (self.mix is not None or self.flows > 1):
             problem = "a train has frames of one length and flow; allowed with a mix or many flows: auto, raw, af_xdp"
             yield Refusal("workload", "mechanism", "gso", problem)
-        strands = strands_of(self.source_threads, self.streams_through(testbed))
-        if self.flows % strands:
-            problem = (
-                f"{self.source_threads} source_threads need {strands} strands of each stream, made of whole flows; "
-                f"allowed: multiples of {strands}, any number with more streams, or fewer source_threads"
-            )
-            yield Refusal("workload", "flows", self.flows, problem)
+        if self.mechanism == "pktgen":
+            yield from self._beyond_pktgen()
+        if (unevenly := self.split_problem(self.streams_through(testbed))) is not None:
+            yield Refusal("workload", "source_threads", self.source_threads, unevenly)
         if testbed.is_shared and self.streams > 1:
             problem = (
                 "guests behind a shared uplink have a stream each; allowed: 1, with as many testbed.guests"
@@ -240,3 +238,42 @@ class Forwarding(TracedKeys):
             problem = f"more ways than are followed at once; allowed with trace: stages: 1 to {MOST_WAYS}"
             yield Refusal("workload", "streams", self.streams, problem)
         yield from super().refusals(testbed)
+
+    def split_problem(self, *streams: int) -> str | None:
+        """Return why its threads cannot share the streams of sources that have so many each; None where they can."""
+        possible = [
+            threads
+            for threads in range(1, MOST_SOURCE_THREADS + 1)
+            if (strands := strands_of(threads, *streams)) is not None and self.flows % strands == 0
+        ]
+        if self.source_threads in possible:
+            return None
+        counts = " or ".join(map(str, sorted({*streams})))
+        return (
+            f"{self.source_threads} threads do not get equally many of the whole flows of {counts} "
+            f"{'stream' if counts == '1' else 'streams'} a source, with {self.flows} each; "
+            f"allowed: {', '.join(map(str, possible))}, or others with more flows or streams"
+        )
+
+    def _beyond_pktgen(self) -> Iterator[Refusal]:
+        """Yield what frames that the kernel makes cannot be: their ports and its own fields have to tell all."""
+        allowed = {
+            "frame_bytes": (
+                self.mix is not None,
+                self.frame_bytes,
+                "its frames have one length",
+                "one length",
+            ),
+            "source_threads": (self.source_threads > 1, self.source_threads, "one CPU sends", "1"),
+            "flows": (self.flows > 1, self.flows, "its ports tell trial, phase and stream", "1"),
+            "ip_version": (
+                self.ip_version == 6,
+                self.ip_version,
+                "it leaves IPv6's checksum to the interface",
+                "4",
+            ),
+            "trace": (self.is_traced, self.trace, "its frames have no field to follow them by", "none"),
+        }
+        for name, (is_beyond, value, problem, instead) in allowed.items():
+            if is_beyond:
+                yield Refusal("workload", name, value, f"with pktgen, {problem}; allowed: {instead}")

@@ -49,9 +49,9 @@ pub(super) struct Gso {
 }
 
 impl Gso {
-    pub(super) fn open(interface: &Interface) -> anyhow::Result<Self> {
+    pub(super) fn open(interface: &Interface, strands: usize) -> anyhow::Result<Self> {
         Ok(Self {
-            trains: Trains::open(interface)?,
+            trains: Trains::open(interface, strands)?,
             header_bytes: 0,
             payload_bytes: 0,
             made_for: [0; SLOTS],

@@ -47,33 +47,35 @@ impl Way {
     }
 }
 
-/// From where a strand of a stream is sent.
+/// Where a strand of a stream leaves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seat {
+pub(super) struct Outlet {
     pub(super) cpu: usize,
     /// The interface's queue, where the mechanism has one for itself.
     pub(super) queue: u32,
+    /// How many share the interface's room.
+    pub(super) strands: usize,
 }
 
 /// Opens a mechanism on an interface that is fit for it, for a strand of a stream.
 pub(super) fn open(
     name: Name,
     interface: &Interface,
-    seat: Seat,
+    outlet: Outlet,
     stream: u8,
     endpoints: &Endpoints,
 ) -> anyhow::Result<Way> {
     Ok(Way::Frames(match name {
-        Name::Raw => Box::new(Raw::open(interface, Queueing::Qdisc)?),
-        Name::Gso => Box::new(Gso::open(interface)?),
-        Name::AfXdp => Box::new(AfXdp::open(interface, seat.queue)?),
+        Name::Raw => Box::new(Raw::open(interface, Queueing::Qdisc, outlet.strands)?),
+        Name::Gso => Box::new(Gso::open(interface, outlet.strands)?),
+        Name::AfXdp => Box::new(AfXdp::open(interface, outlet.queue)?),
         Name::Pktgen => {
-            return Device::open(interface, seat.cpu, stream, endpoints).map(Way::Generator);
+            return Device::open(interface, outlet.cpu, stream, endpoints).map(Way::Generator);
         }
     }))
 }
 
 /// A way past the interface's queue, for few frames that must not wait in it.
 pub(super) fn open_bypass(interface: &Interface) -> anyhow::Result<Box<dyn Mechanism>> {
-    Ok(Box::new(Raw::open(interface, Queueing::Bypass)?))
+    Ok(Box::new(Raw::open(interface, Queueing::Bypass, 1)?))
 }

@@ -23,9 +23,13 @@ pub(super) struct Raw {
 }
 
 impl Raw {
-    pub(super) fn open(interface: &Interface, queueing: Queueing) -> anyhow::Result<Self> {
+    pub(super) fn open(
+        interface: &Interface,
+        queueing: Queueing,
+        strands: usize,
+    ) -> anyhow::Result<Self> {
         Ok(Self {
-            socket: PacketSocket::open(interface, queueing)?,
+            socket: PacketSocket::open(interface, queueing, strands)?,
             frames: Vec::new(),
             place_bytes: 0,
             header_bytes: 0,

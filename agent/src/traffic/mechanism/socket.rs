@@ -17,7 +17,7 @@ use crate::traffic::interface::Interface;
 /// Most frames in one system call.
 pub(super) const BATCH: usize = 32;
 
-/// Bytes of memory that frames on their way out of one socket may hold; the kernel doubles it.
+/// Bytes of memory that frames on their way out of all sockets of a stream may hold; the kernel doubles it.
 ///
 /// The kernel's usual default, set here since a host may have another: it is what makes a flood wait for a full qdisc.
 const SEND_BUFFER_BYTES: c_int = 106_496;
@@ -34,22 +34,27 @@ pub(in crate::traffic) enum Queueing {
 pub(super) struct PacketSocket(OwnedFd);
 
 impl PacketSocket {
-    /// A socket on the interface.
-    pub(super) fn open(interface: &Interface, queueing: Queueing) -> anyhow::Result<Self> {
-        Self::bound(interface.index, queueing).with_context(|| {
+    /// A socket on the interface, for one of so many strands.
+    pub(super) fn open(
+        interface: &Interface,
+        queueing: Queueing,
+        strands: usize,
+    ) -> anyhow::Result<Self> {
+        Self::bound(interface.index, queueing, strands).with_context(|| {
             let name = &interface.name;
             format!("cannot open a packet socket on {name}; grant CAP_NET_RAW")
         })
     }
 
-    fn bound(index: i32, queueing: Queueing) -> io::Result<Self> {
+    fn bound(index: i32, queueing: Queueing, strands: usize) -> io::Result<Self> {
         // Protocol 0: the socket receives nothing.
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: a plain system call.
         let socket = Errno::result(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
         // SAFETY: `socket` is ours alone.
         let socket = Self(unsafe { OwnedFd::from_raw_fd(socket) });
-        socket.set_option(libc::SOL_SOCKET, libc::SO_SNDBUF, &SEND_BUFFER_BYTES)?;
+        let bytes = SEND_BUFFER_BYTES / strands as c_int;
+        socket.set_option(libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes)?;
         if queueing == Queueing::Bypass {
             socket.set_option(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
         }

@@ -38,8 +38,8 @@ pub(super) struct Trains {
 }
 
 impl Trains {
-    pub(super) fn open(interface: &Interface) -> anyhow::Result<Self> {
-        let socket = PacketSocket::open(interface, Queueing::Qdisc)?;
+    pub(super) fn open(interface: &Interface, strands: usize) -> anyhow::Result<Self> {
+        let socket = PacketSocket::open(interface, Queueing::Qdisc, strands)?;
         let set = |option, value| socket.set_option(libc::SOL_PACKET, option, value);
         set(PACKET_VNET_HDR, &1)
             .context("the kernel's packet sockets take no virtio-net header")?;

@@ -77,7 +77,7 @@ pub(super) fn report(
         reordered: sum(|lane| lane.reordered),
         reordering: reordering(strands),
         loss: loss(strands, sent),
-        longest_run: sum(|lane| lane.longest_run),
+        longest_run: (strands.iter().map(|lane| lane.longest_run).max()).unwrap_or_default(),
         first_ns: (state.first_ns > 0).then_some(state.first_ns),
         last_ns: (state.last_ns > 0).then_some(state.last_ns),
         refused: SinkRefused {
@@ -147,7 +147,8 @@ fn arrivals_of(state: &State) -> u64 {
 
 fn is_complete(states: &[(u8, State)], params: &SinkCollectParams) -> bool {
     params.expected.iter().all(|expected| {
-        let sent = expected.strand_frames.iter().sum();
+        let sent =
+            (expected.strand_frames.iter()).fold(0, |sum: u64, &frames| sum.saturating_add(frames));
         states
             .iter()
             .any(|(number, state)| *number == expected.stream && state.received() >= sent)
@@ -157,6 +158,34 @@ fn is_complete(states: &[(u8, State)], params: &SinkCollectParams) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loss_is_that_of_every_strand_up_to_its_last_frame() {
+        let lane = |next_expected, longest_gap, loss_periods| Lane {
+            next_expected,
+            longest_gap,
+            loss_periods,
+            ..Lane::default()
+        };
+        let told = |strands: &[Lane], sent: &[u64]| {
+            let SinkLoss { periods, longest } = loss(strands, sent);
+            (periods, longest)
+        };
+        let strands = [lane(10, 3, 2), lane(7, 0, 0)];
+        assert_eq!(told(&strands, &[10, 7]), (2, Some(3)));
+        assert_eq!(told(&strands, &[]), (2, Some(3)));
+        assert_eq!(told(&strands, &[11, 12]), (4, Some(5)));
+        let late = Lane {
+            reordered: 1,
+            extent_sum: 6,
+            extent_max: 6,
+            ..strands[1]
+        };
+        assert_eq!(told(&[strands[0], late], &[10, 7]), (2, None));
+        let found = reordering(&[strands[0], late, late]);
+        assert_eq!((found.extent_mean, found.extent_max), (Some(6.0), Some(6)));
+        assert_eq!(reordering(&strands).extent_max, None);
+    }
 
     #[test]
     fn a_frame_of_any_phase_or_trial_is_no_quiet() {

@@ -215,7 +215,7 @@ pub struct CollectedStream {
     pub reordering: Reordering,
     /// Loss of frames, by periods.
     pub loss: SinkLoss,
-    /// Longest run of consecutive sequences, those of all strands added.
+    /// Longest run of consecutive sequences of a strand.
     pub longest_run: u64,
     /// CLOCK_MONOTONIC at the first arrival; null when there was none, and where gaps are not filed.
     pub first_ns: Option<u64>,
@@ -295,7 +295,7 @@ pub struct SinkHistogramsParams {
 /// `sink.histograms`: times of one stream.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SinkHistogramsAnswer {
-    /// RFC 5481, 4.1: delay less that of the probe before, where it is no less.
+    /// RFC 5481, 4.1: delay less that of the strand's probe before, where it is no less.
     pub ipdv_positive: Durations,
     /// The same where it is less, without its sign.
     pub ipdv_negative: Durations,

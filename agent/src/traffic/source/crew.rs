@@ -20,9 +20,8 @@ use super::switches::Switches;
 use crate::cpu::{ThreadTime, pin_this_thread};
 use crate::error::Error;
 use crate::traffic::clock::{now_ns, sleep_until};
-use crate::traffic::mechanism::Name;
 
-/// Within this all threads of a phase have begun to wait for it.
+/// Within this each thread has begun to wait for a phase.
 const AHEAD: Duration = Duration::from_millis(1);
 /// A thread looks at the clock without sleep for so long before a phase.
 const WAKEFUL_NS: u64 = 200_000;
@@ -50,156 +49,165 @@ impl Seat {
     }
 }
 
+/// What a thread of the crew does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Duty {
+    /// Sends strands.
+    Sends,
+    /// Waits for the end of what the kernel sends.
+    Waits,
+    /// Sends probes beside; nothing is told of it.
+    Probes,
+}
+
 /// A thread's work, and what is known of its last phase.
 struct Member<'a> {
     seat: &'a Seat,
+    duty: Duty,
     load: Box<dyn Load + 'a>,
-    /// Whether the thread itself sends, and not the kernel.
-    sends: bool,
+    /// Its time when it was ready for the phase.
+    before: Option<ThreadTime>,
     time: Option<ThreadTime>,
     others: Option<Vec<ProcessTime>>,
 }
 
-/// The threads of one run.
-pub(super) struct Crew<'a> {
-    members: Vec<Member<'a>>,
-    /// Beside a flood.
-    probes: Option<(&'a Seat, ProbeLane<'a>)>,
+impl<'a> Member<'a> {
+    fn new(seat: &'a Seat, duty: Duty, load: impl Load + 'a) -> Self {
+        Self {
+            seat,
+            duty,
+            load: Box::new(load),
+            before: None,
+            time: None,
+            others: None,
+        }
+    }
 }
 
+/// The threads of one run, of which the first is the calling one.
+pub(super) struct Crew<'a>(Vec<Member<'a>>);
+
 impl<'a> Crew<'a> {
+    /// Has the calling thread take its seat as well.
     pub(super) fn of(
         seats: &'a [Seat],
         sending: Sending<'a>,
         pace: Pace,
         params: &SourceRunParams,
-    ) -> Self {
+    ) -> anyhow::Result<Self> {
         let probe_fps = params.probe_fps.get();
         let streams = sending.probes.len();
-        let load = |strands| -> Box<dyn Load + 'a> {
-            match pace {
+        let seated = seats.iter().zip(sending.strands);
+        let seated = seated.filter(|(_, strands)| !strands.is_empty());
+        let mut members: Vec<_> = seated
+            .map(|(seat, strands)| match pace {
                 Pace::Intended { fps } => {
                     let paced = Paced::new(strands, streams, fps, &params.frame_bytes, probe_fps);
-                    Box::new(paced.sharing_cpu(params.shares_cpu))
+                    Member::new(seat, Duty::Sends, paced.sharing_cpu(params.shares_cpu))
                 }
-                Pace::Unlimited => Box::new(Flood(strands)),
-            }
-        };
-        let member = |seat, load| Member {
-            seat,
-            load,
-            sends: params.mechanism != Name::Pktgen,
-            time: None,
-            others: None,
-        };
-        let seated = seats.iter().zip(sending.strands);
-        let mut members: Vec<_> = seated
-            .filter(|(_, strands)| !strands.is_empty())
-            .map(|(seat, strands)| member(seat, load(strands)))
+                Pace::Unlimited => Member::new(seat, Duty::Sends, Flood(strands)),
+            })
             .collect();
-        if !sending.devices.is_empty() {
+        let by_kernel = !sending.devices.is_empty();
+        if by_kernel {
             let generated = Generated::new(sending.devices, params);
-            members.push(member(&seats[0], Box::new(generated)));
+            members.push(Member::new(&seats[0], Duty::Waits, generated));
         }
-        let floods = pace == Pace::Unlimited;
-        let lane = ProbeLane::new(sending.probes, probe_fps);
-        Self {
-            members,
-            probes: floods.then_some((&seats[0], lane)),
+        if by_kernel || pace == Pace::Unlimited {
+            let lane = ProbeLane::new(sending.probes, probe_fps);
+            members.push(Member::new(&seats[0], Duty::Probes, lane));
         }
+        members[0].seat.pin_this_thread()?;
+        Ok(Self(members))
     }
 
     /// A phase that is about to begin: at once, but where threads have to find together.
-    pub(super) fn window(&self, phase: &SourcePhase) -> Result<Window, Error> {
-        let switches = self
-            .members
-            .iter()
-            .filter_map(|member| member.seat.switches.as_ref());
-        for switches in switches {
-            switches.clear()?;
+    pub(super) fn window(&mut self, phase: &SourcePhase) -> Result<Window, Error> {
+        let mut sending = 0;
+        for member in &self.0 {
+            sending += u32::from(member.duty == Duty::Sends);
+            if let Some(switches) = &member.seat.switches {
+                switches.clear()?;
+            }
         }
-        let ahead = if self.members.len() > 1 {
-            AHEAD
-        } else {
-            Duration::ZERO
-        };
+        let ahead = AHEAD * sending.saturating_sub(1);
+        self.0[0].get_ready();
         Ok(Window::starting_in(ahead, phase.phase, phase.duration()))
     }
 
-    /// Sends one phase; the first of the threads is the calling one.
+    /// Sends one phase; when it is over for one of its threads, it is for all.
     pub(super) fn send_phase(
         &mut self,
         window: &mut Window,
         abort: &AtomicBool,
     ) -> Result<Vec<Part>, Error> {
-        for member in &mut self.members {
+        for member in &mut self.0 {
             member.load.begin(window)?;
         }
-        if let Some((_, lane)) = &mut self.probes {
-            lane.begin(window)?;
-        }
-        let ended = AtomicBool::new(false);
-        let stop = Stop::on(abort, &ended);
-        let (first, rest) = (self.members.split_first_mut()).expect("a source has a stream");
+        let ended = &AtomicBool::new(false);
+        let stop = Stop::on(abort, ended);
+        let (first, rest) = (self.0.split_first_mut()).expect("a source has a stream");
         thread::scope(|scope| {
-            let (window, ended) = (&*window, &ended);
-            let mut sending: Vec<_> = rest
+            let window = &*window;
+            let end = |sent: Result<(), Error>| {
+                ended.store(true, Ordering::Relaxed);
+                sent
+            };
+            let rest: Vec<_> = rest
                 .iter_mut()
-                .map(|member| scope.spawn(move || member.send(window, stop, ended)))
+                .map(|member| scope.spawn(move || end(member.join(window, stop))))
                 .collect();
-            if let Some((seat, lane)) = &mut self.probes {
-                sending.push(scope.spawn(move || {
-                    let sent = seat.pin_this_thread().map_err(Error::from);
-                    let sent = sent.and_then(|()| lane.send(window, stop));
-                    ended.store(true, Ordering::Relaxed);
-                    sent
-                }));
-            }
-            let sent = first.send(window, stop, ended);
-            let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().expect("no panic");
-            let others: Vec<Result<(), Error>> = sending.into_iter().map(join).collect();
-            others.into_iter().fold(sent, Result::and)
+            let sent = end(first.send(window, stop));
+            let sent_by =
+                |thread: thread::ScopedJoinHandle<'_, _>| thread.join().expect("no panic");
+            let rest: Vec<_> = rest.into_iter().map(sent_by).collect();
+            rest.into_iter().fold(sent, Result::and)
         })?;
         let mut parts = Vec::new();
-        for member in &mut self.members {
+        for member in &mut self.0 {
             parts.extend(member.load.end(window)?);
-        }
-        if let Some((_, lane)) = &mut self.probes {
-            parts.extend(lane.end(window)?);
         }
         Ok(parts)
     }
 
     /// What is known of each thread in the last phase.
     pub(super) fn threads(self) -> Vec<SourceThread> {
-        let told = |member: Member<'_>| SourceThread {
-            cpu: member.seat.cpu,
-            punctuality: member.load.punctuality(),
-            time: member.time,
-            others: member.others,
-        };
-        self.members.into_iter().map(told).collect()
+        let told = self.0.into_iter();
+        told.filter(|member| member.duty != Duty::Probes)
+            .map(|member| SourceThread {
+                cpu: member.seat.cpu,
+                punctuality: member.load.punctuality(),
+                time: member.time,
+                others: member.others,
+            })
+            .collect()
     }
 }
 
 impl Member<'_> {
-    /// Sends a phase from the calling thread; when it is over for one, it is for all.
-    fn send(&mut self, window: &Window, stop: Stop<'_>, ended: &AtomicBool) -> Result<(), Error> {
-        let sent = self.try_send(window, stop);
-        ended.store(true, Ordering::Relaxed);
-        sent
+    /// Sends a phase from a new thread.
+    fn join(&mut self, window: &Window, stop: Stop<'_>) -> Result<(), Error> {
+        self.seat.pin_this_thread()?;
+        self.get_ready();
+        self.send(window, stop)
     }
 
-    fn try_send(&mut self, window: &Window, stop: Stop<'_>) -> Result<(), Error> {
-        self.seat.pin_this_thread()?;
+    /// Looks at the calling thread's time, shortly before a phase.
+    fn get_ready(&mut self) {
+        let sends = self.duty == Duty::Sends;
+        self.before = ThreadTime::of_this_thread().ok().filter(|_| sends);
+    }
+
+    /// Sends a phase from the calling thread, once it begins.
+    fn send(&mut self, window: &Window, stop: Stop<'_>) -> Result<(), Error> {
         await_begin(window);
-        let sends = self.sends;
-        let thread_time = || ThreadTime::of_this_thread().ok().filter(|_| sends);
-        let before = thread_time();
         self.load.send(window, stop)?;
-        self.time = before.and_then(|before| Some(thread_time()?.since(before)));
-        let had = self.seat.switches.as_ref().map(Switches::had);
-        self.others = had.transpose()?;
+        let since = |before| Some(ThreadTime::of_this_thread().ok()?.since(before));
+        self.time = self.before.and_then(since);
+        if self.duty != Duty::Probes {
+            let had = self.seat.switches.as_ref().map(Switches::had);
+            self.others = had.transpose()?;
+        }
         Ok(())
     }
 }

@@ -1,7 +1,8 @@
-//! # Generated: a flood that the kernel makes by itself
+//! # Generated: a load that the kernel makes by itself
 //!
 //! Its frames tell trial and phase by their ports, and have no time: their delay is that of the probe lane, whose frames are the
-//! agent's. The calling thread only waits.
+//! agent's. At a rate the kernel waits as long from one frame to the next as schlosser2011, section 3.2, has it wait. The calling
+//! thread only waits for the end.
 
 use super::flood::NAP;
 use super::load::{Load, Part, Stop, Tally, Window};
@@ -16,18 +17,23 @@ pub(super) struct Generated<'a> {
     devices: Vec<&'a Device>,
     trial: u32,
     frame_bytes: usize,
+    /// From one frame to the next; 0 floods.
+    gap_ns: u64,
     running: Option<Running>,
-    /// When the flood was told to end.
+    /// When it was told to end.
     stopped_ns: u64,
 }
 
 impl<'a> Generated<'a> {
-    /// A flood of checked params.
+    /// A load of checked params.
     pub(super) fn new(devices: Vec<&'a Device>, params: &SourceRunParams) -> Self {
         Self {
             devices,
             trial: params.trial,
             frame_bytes: params.frame_bytes.greatest(),
+            gap_ns: params
+                .intended_fps
+                .map_or(0, |fps| (1e9 / fps.get()).round() as u64),
             running: None,
             stopped_ns: 0,
         }
@@ -36,9 +42,6 @@ impl<'a> Generated<'a> {
     /// Refuses what the kernel's frames cannot be.
     pub(super) fn check(params: &SourceRunParams) -> Result<(), Error> {
         let refuse = |field: &str, problem: &str| Err(Error::params(field, problem));
-        if params.intended_fps.is_some() {
-            return refuse("intended_fps", "pktgen only floods; leave it null");
-        }
         if params.frame_bytes.is_mix() {
             return refuse(
                 "frame_bytes",
@@ -70,7 +73,7 @@ impl<'a> Generated<'a> {
 impl Load for Generated<'_> {
     fn begin(&mut self, window: &mut Window) -> Result<(), Error> {
         for device in &self.devices {
-            device.prepare(self.trial, window.phase, self.frame_bytes)?;
+            device.prepare(self.trial, window.phase, self.frame_bytes, self.gap_ns)?;
         }
         let (running, begun_ns) = Running::start(&self.devices)?;
         window.begin_at(begun_ns);
@@ -141,11 +144,8 @@ mod tests {
             Generated::check(&serde_json::from_value(params).unwrap())
         };
         assert!(check(json!({})).is_ok());
+        assert!(check(json!({"intended_fps": 10.0})).is_ok());
         for (changes, problem) in [
-            (
-                json!({"intended_fps": 10.0}),
-                "intended_fps: pktgen only floods",
-            ),
             (json!({"frame_bytes": [64, 65]}), "frame_bytes: pktgen's"),
             (json!({"flows": 2}), "flows: pktgen's ports"),
             (

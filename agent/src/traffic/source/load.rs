@@ -15,7 +15,7 @@ use crate::traffic::strand::Strand;
 
 /// What one thread sends: frames at a given rate, or as fast as they go, or the probes beside a flood.
 pub(super) trait Load: Send {
-    /// Begins a phase, which the kernel moves to when it begun by itself.
+    /// Begins a phase, and moves the window to when it did where the kernel begins by itself.
     fn begin(&mut self, window: &mut Window) -> Result<(), Error>;
 
     /// Sends frames, within the window only, until it ends or `stop` is asked for.
@@ -96,7 +96,7 @@ impl Window {
 pub(super) struct Tally {
     /// Frames offered to the interface, those it dropped included.
     pub(super) frames_sent: u64,
-    /// Frames whose delay is taken: of a paced load among `frames_sent`, of a flood beside them.
+    /// Frames whose delay is taken: of a paced load among `frames_sent`, of a flood and of pktgen beside them.
     pub(super) probes_sent: u64,
     /// Probes that the interface dropped.
     pub(super) probes_refused: u64,
@@ -153,7 +153,7 @@ impl Tally {
 pub(super) struct Punctuality {
     /// Actual minus intended times of departures, in ns.
     pub(super) lag_ns: Quantiles,
-    /// How far the time from one departure of a stream to its next was from the intended gap, in ns.
+    /// How far the time from one departure of a strand to its next was from the intended gap, in ns.
     pub(super) gap_error_ns: Quantiles,
     /// When the source was not on its CPU, as far as it saw.
     pub(super) pauses: Pauses,

@@ -85,7 +85,7 @@ impl Source {
         for stream in &mut self.streams {
             stream.join(params, rates, &mut sending);
         }
-        let mut crew = Crew::of(&self.seats, sending, pace, params);
+        let mut crew = Crew::of(&self.seats, sending, pace, params)?;
 
         let latency = CpuLatency::hold();
         let start_ns = now_ns();

@@ -128,7 +128,7 @@ pub(crate) struct SourceRunParams {
     pub(super) mechanism: Name,
     /// Frames per second of each stream, in frames of the mean length for a mix; null: a flood.
     pub(super) intended_fps: Option<Positive<GREATEST_FPS>>,
-    /// Probes a second of each stream: among the frames of a paced load, besides those of a flood.
+    /// Probes a second of each stream: among the frames of a paced load, besides those of a flood or of pktgen.
     pub(super) probe_fps: Positive<GREATEST_FPS>,
     /// Whether others have the CPU as well: the thread of a paced load sleeps while nothing is due, and preempts them when
     /// something is.

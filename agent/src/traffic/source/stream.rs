@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::netdevice;
 use crate::traffic::frame::{self, Endpoints, Lane};
 use crate::traffic::interface::Interface;
-use crate::traffic::mechanism::{self, Device, Fitness, Mechanism, Name, Seat, Way};
+use crate::traffic::mechanism::{self, Device, Fitness, Mechanism, Name, Outlet, Way};
 use crate::traffic::strand::Strand;
 
 /// What the streams bring to the loads of a run.
@@ -70,11 +70,12 @@ impl Stream {
         let open = |name| -> anyhow::Result<Ways> {
             let each = strands.iter().zip(&threads);
             each.map(|(strand, &thread)| {
-                let seat = Seat {
+                let outlet = Outlet {
                     cpu: source.cpus[thread],
                     queue: strand.place as u32,
+                    strands: strands.len(),
                 };
-                mechanism::open(name, &interface, seat, number, &endpoints)
+                mechanism::open(name, &interface, outlet, number, &endpoints)
             })
             .collect()
         };
@@ -91,10 +92,9 @@ impl Stream {
         for name in Name::ALL.into_iter().filter(asked) {
             let refusal = match name {
                 Name::AfXdp if shared => Some(format!("{} serves several streams", interface.name)),
-                Name::Pktgen if strands.len() > 1 => Some(
-                    "pktgen numbers its frames one by one: it sends no strands of a stream"
-                        .to_owned(),
-                ),
+                Name::Pktgen if source.cpus.len() * strands.len() > 1 => {
+                    Some("pktgen's threads begin one after the other: it has one CPU".to_owned())
+                }
                 _ => fitness.refusal(name),
             };
             let opened = match refusal {
@@ -239,6 +239,6 @@ fn link_of(rate_mbps: f64, params: &SourceRunParams, rates: Rates, strand: Stran
     let beside_fps = params.intended_fps.map_or(params.probe_fps.get(), |_| 0.0);
     Some(match rates {
         Rates::Kept => Link::new(rate_mbps, lengths, beside_fps, strand),
-        Rates::Lifted => Link::unlimited(lengths),
+        Rates::Lifted => Link::unlimited(lengths, strand),
     })
 }

@@ -16,6 +16,7 @@ from vtax.workloads.forwarding.measure.calibrate import (
     MechanismRefused,
     Traffic,
     asked,
+    asked_mechanisms,
     together,
 )
 
@@ -80,6 +81,15 @@ def test_a_named_mechanism_is_used_however_slow() -> None:
     for mechanism in ("raw", "gso", "af_xdp"):
         assert found.choose(load("max", mechanism)).mechanism == mechanism
         assert found.choose(load(10.0, mechanism)).mechanism == mechanism
+
+
+def test_the_kernel_s_generator_sends_where_it_is_named_alone() -> None:
+    found = ceilings(raw=1e6, pktgen=3e6)
+    assert found.choose(load("max")).mechanism == "raw"
+    assert found.choose(load(900.0)).mechanism == "raw"
+    assert found.choose(load("max", "pktgen")).mechanism == "pktgen"
+    assert asked_mechanisms([load("max")]) == ("raw", "gso", "af_xdp")
+    assert asked_mechanisms([load("max"), load(10.0, "pktgen")]) == ("raw", "gso", "af_xdp", "pktgen")
 
 
 def test_a_named_mechanism_that_was_refused_is_refused_with_the_reason() -> None:

@@ -24,12 +24,11 @@ from vtax.keys.cell import Cell
 from vtax.keys.frames import FrameSpec
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
-from vtax.trial.frames.passage import Passage
+from vtax.trial.frames.measured import GENERATOR, PLAIN
+from vtax.trial.frames.passage import OWN_MECHANISMS, Passage
 from vtax.workloads.forwarding.keys import Forwarding
 from vtax.workloads.forwarding.measure.path import forwarding_testbed
 
-PLAIN: Mechanism = "raw"
-"""The mechanism that sends every frame by itself where it can."""
 AMPLE = 1.25
 """A paced load is sent plainly where the plain mechanism's ceiling is this many times the intended rate."""
 CALIBRATION_LIMIT_S = 60.0
@@ -40,11 +39,13 @@ class Traffic(NamedTuple):
 
     streams: int
     frames: FrameSpec
+    threads: int = 1
+    """Of each source."""
 
     @classmethod
     def of(cls, cell: Cell) -> Self:
         """That of a cell."""
-        return cls(cell.streams, cell.frame_load.frames)
+        return cls(cell.streams, cell.frame_load.frames, cell.source_threads)
 
 
 def load_of(cell: Cell) -> CalibratedLoad:
@@ -55,7 +56,13 @@ def load_of(cell: Cell) -> CalibratedLoad:
 def asked(cells: Iterable[Cell]) -> list[tuple[Traffic, CalibratedLoad]]:
     """Return what has to be calibrated for these cells, each once, fewer streams first."""
     pairs = dict.fromkeys((Traffic.of(cell), load_of(cell)) for cell in cells)
-    return sorted(pairs, key=lambda pair: (pair[0].streams, pair[0].frames.threads))
+    return sorted(pairs, key=lambda pair: (pair[0].streams, pair[0].threads))
+
+
+def asked_mechanisms(cells: Iterable[Cell]) -> Sequence[Mechanism]:
+    """Return the agents' own mechanisms, and the kernel's generator where a cell names it."""
+    names_it = any(cell.of(Forwarding).mechanism == GENERATOR for cell in cells)
+    return (*OWN_MECHANISMS, GENERATOR) if names_it else OWN_MECHANISMS
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ class Ceilings:
                 traffic.streams,
                 frames.frame_bytes,
                 frames.flows,
-                frames.threads,
+                traffic.threads,
                 entry.ceiling_fps,
             )
             for entry in found.ceilings
@@ -107,7 +114,8 @@ class Ceilings:
     def choose(self, cell: Cell) -> Ceiling:
         """The ceiling of the mechanism that is to send for `cell`; MechanismRefused where it was named and refused.
 
-        A flood goes by the fastest, and so does a paced load that the plain mechanism would not reach with ease.
+        A flood goes by the fastest, and so does a paced load that the plain mechanism would not reach with ease. The
+        kernel's generator, whose frames have no time of their own, sends where it is named.
         A traced load goes plainly: its frames are followed from the source's queue on, which others pass by.
         """
         work, offered = cell.of(Forwarding), cell.frame_load
@@ -117,6 +125,7 @@ class Ceilings:
             if work.mechanism not in by_name:
                 raise MechanismRefused(f"{work.mechanism} is refused here: {self.refused[work.mechanism]}")
             return by_name[work.mechanism]
+        ranked = [ceiling for ceiling in ranked if ceiling.mechanism != GENERATOR]
         if work.is_traced:
             return by_name[PLAIN]
         if offered.intended_fps is not None:
@@ -150,7 +159,8 @@ def together(found: Sequence[SourceCalibrateAnswer], shares: Sequence[int]) -> S
 
 def calibrate(settings: LocalSettings, cells: Iterable[Cell], machines: Machines) -> Ceilings:
     """The ceilings of every mechanism for all `cells`, of the kinds of load that they are."""
-    wanted = asked(cells)
+    cells = list(cells)
+    wanted, mechanisms = asked(cells), asked_mechanisms(cells)
     streams = max(traffic.streams for traffic, _ in wanted)
     testbed = forwarding_testbed(settings, "wire", streams, machines)
     passage = Passage.of(testbed)
@@ -163,7 +173,8 @@ def calibrate(settings: LocalSettings, cells: Iterable[Cell], machines: Machines
         ingress.ingress_drop(IngressDropParams(interfaces=[entry.interface for entry in testbed.entries]))
         for traffic, load in wanted:
             frames = traffic.frames
-            passage.open_sources(testbed.source_streams(traffic.streams, frames), frames.threads)
+            sent = testbed.source_streams(traffic.streams, frames)
+            passage.open_sources(sent, traffic.threads, mechanisms)
             found = passage.calibrate(frames.calibrate(load)).answers(CALIBRATION_LIMIT_S)
             ceilings.add(load, traffic, together(list(found.values()), passage.shares))
         ingress.ingress_release()

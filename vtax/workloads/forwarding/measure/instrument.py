@@ -61,7 +61,7 @@ def _thread(
     if _kept_up_unhindered(measured) and thread.lag_ns is not None and thread.lag_ns.p99 > LATE_P99_NS:
         yield (
             Verdict.SUSPECT,
-            f"{LATE}{meanwhile}: 99th percentile {thread.lag_ns.p99 / 1e6:.1f} ms",
+            f"{LATE}{cpu and f' on CPU{cpu}'}{meanwhile}: 99th percentile {thread.lag_ns.p99 / 1e6:.1f} ms",
         )
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from vtax.agent_api import AgentApi, DropsOpenParams, DropsReadAnswer, SinkCost, SinkOpenAnswer
-from vtax.keys.frames import FrameSpec
+from vtax.agent_api import AgentApi, DropsOpenParams, DropsReadAnswer, Mechanism, SinkCost, SinkOpenAnswer
+from vtax.keys.frames import FrameLoad, FrameSpec
 from vtax.machine.agent import AgentError
 from vtax.platforms import PlatformConfig, Preset
 from vtax.testbed.dedicated import dedicated
@@ -15,7 +15,8 @@ from vtax.testbed.settings import LocalSettings
 from vtax.testbed.shared import shared
 from vtax.testbed.testbed import Testbed
 from vtax.trial.beside import Neighbours
-from vtax.trial.frames.passage import Passage
+from vtax.trial.frames.measured import GENERATOR, PLAIN
+from vtax.trial.frames.passage import OWN_MECHANISMS, Passage
 from vtax.trial.path import Path, PathFacts
 from vtax.trial.tracing.path import TracePath, router_trace_paths
 
@@ -114,9 +115,10 @@ class ForwardingPath(Path):
         what = f"delay in one direction is known to {worst.error_ns / 1000:.0f} µs"
         return {what: f"source and sink have clocks of their own, compared by {worst.by}"}
 
-    def use_streams(self, count: int, frames: FrameSpec) -> None:
-        """Open the sources on the first `count` streams."""
-        self.passage.open_sources(self.testbed.source_streams(count, frames), frames.threads)
+    def use_streams(self, count: int, load: FrameLoad, mechanism: Mechanism) -> None:
+        """Open the sources on the first `count` streams, which are to be sent by a mechanism."""
+        mechanisms = (PLAIN, GENERATOR) if mechanism == GENERATOR else OWN_MECHANISMS
+        self.passage.open_sources(self.testbed.source_streams(count, load.frames), load.threads, mechanisms)
 
     def meter_drops(self, frames_per_s: float | None) -> None:
         """Have the kernel's drops counted at so many frames a second, or not; None is a flood."""

@@ -12,7 +12,7 @@ from vtax.trial.cpu.rows import cpu_row
 from vtax.trial.frames.delay import delay_histograms, mean_delay_ns
 from vtax.trial.frames.flow_rows import flow_row
 from vtax.trial.frames.limits import frames_sent, offered_fps
-from vtax.trial.frames.measured import Measured, probe_interval
+from vtax.trial.frames.measured import GENERATOR, Measured, probe_interval
 from vtax.trial.frames.source_time import FOREIGN, foreign_share, pauses_of, thread_shares
 from vtax.trial.stage_rows import unattributed_row
 from vtax.units import mbps
@@ -99,7 +99,7 @@ def _unattributed(measured: Measured) -> Sequence[Row]:
     streams = measured.source.streams
     if any(measured.clock_error_ns.get(stream.stream) for stream in streams):
         return []
-    if probe_interval(measured.load) > 1:
+    if measured.mechanism == GENERATOR or probe_interval(measured.load) > 1:
         return []
     total_ns, frames = 0.0, 0
     for stream in streams:
@@ -140,9 +140,10 @@ def _sink_ns(measured: Measured, host: str, cost: SinkCost) -> float:
     received, probes = (
         sum(counts) for counts in ([s.received for s in streams], [s.latency.count for s in streams])
     )
-    if measured.load.intended_fps is None:  # probes go beside a flood, and only they have their time taken
-        return received * cost.counted_ns + probes * cost.probe_ns
-    return (received - probes) * cost.timed_ns + probes * cost.probe_ns
+    among = 0 if measured.probes_are_beside else probes
+    # Of a flood no gaps are filed: only probes have their time taken.
+    frame_ns = cost.counted_ns if measured.load.intended_fps is None else cost.timed_ns
+    return (received - among) * frame_ns + probes * cost.probe_ns
 
 
 def _hop(measured: Measured, hop: Hop) -> Row:

@@ -64,7 +64,7 @@ class ForwardingTrial(WindowTrial[ForwardingPath]):
     def open(self, path: ForwardingPath, opened: ExitStack) -> None:
         """Open the sources on its streams, and make ready to trace."""
         self._path = path
-        path.use_streams(self.observed.cell.streams, self.observed.load.frames)
+        path.use_streams(self.observed.cell.streams, self.observed.load, self.observed.mechanism)
         self._tracer = opened.enter_context(
             tracing(*path.testbed.watcher, self.work, path.trace_paths, "stamp")
         )
@@ -87,7 +87,9 @@ class ForwardingTrial(WindowTrial[ForwardingPath]):
     def go(self, begin: float) -> float:
         """Have all streams sent from now on."""
         measured = self.observed
-        run = as_run(measured.trial, measured.load, measured.mechanism, probes_per_s(measured.cell))
+        run = as_run(
+            measured.trial, measured.load, measured.mechanism, probes_per_s(measured.cell, measured.mechanism)
+        )
         self._sending = self._path.passage.run(run)
         return time.monotonic()
 

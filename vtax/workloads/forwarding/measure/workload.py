@@ -46,6 +46,7 @@ class ForwardingWorkload(Workload):
         self, cells: Sequence[Cell], machines: Machines, note: Callable[[str], None]
     ) -> list[JsonValue]:
         """Calibrate the source on every testbed; a scenario that names a mechanism which is refused is refused."""
+        self._check_split(cells, len(machines.roles["source"]))
         if self.scenario.chooses_loads:
             cells = [cell.at_step(0, ANY_MBPS, cell.frame_load.duration_s) for cell in cells]
         loads: dict[LocalSettings, list[Cell]] = {}
@@ -98,6 +99,14 @@ class ForwardingWorkload(Workload):
 
     def _ceiling(self, cell: Cell) -> Ceiling:
         return self._ceilings[settings_of(cell, self.cpus)].choose(cell)
+
+    def _check_split(self, cells: Sequence[Cell], sources: int) -> None:
+        """Refuse threads that cannot share the streams of each of several sources, which take turns at them."""
+        for cell in cells:
+            shares = [len(range(first, cell.streams, sources)) for first in range(min(sources, cell.streams))]
+            work = cell.of(Forwarding)
+            if (problem := work.split_problem(*shares)) is not None:
+                raise self.scenario.error("workload.source_threads", work.source_threads, problem)
 
     def _check_mechanisms(self, cells: Sequence[Cell], note: Callable[[str], None]) -> None:
         """Say which mechanisms are not used and why; refuse a scenario that names one of these."""

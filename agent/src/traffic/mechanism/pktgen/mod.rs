@@ -74,7 +74,6 @@ impl Device {
         };
         device.set("clone_skb", 0)?;
         device.set("burst", 1)?;
-        device.set("delay", 0)?;
         // It ends by itself before a sequence number comes again.
         device.set("count", SEQUENCE_NUMBERS)?;
         device.set("flag", "NO_TIMESTAMP")?;
@@ -88,15 +87,17 @@ impl Device {
         Ok(device)
     }
 
-    /// Makes its next frames those of a trial's phase.
+    /// Makes its next frames those of a trial's phase, one each `gap_ns`; 0 is as fast as they go.
     pub(in crate::traffic) fn prepare(
         &self,
         trial: u32,
         phase: Phase,
         frame_bytes: usize,
+        gap_ns: u64,
     ) -> anyhow::Result<()> {
         let (source, destination) = telling_ports(trial, phase, self.stream);
         self.set("pkt_size", frame_bytes)?;
+        self.set("delay", gap_ns)?;
         for bound in ["min", "max"] {
             self.set(&format!("udp_src_{bound}"), source)?;
             self.set(&format!("udp_dst_{bound}"), destination)?;
