@@ -37,7 +37,7 @@ def test_the_agent_has_the_same_least_frame(ip_version: int, vlan: int | None) -
         "phases": [{"phase": "probe", "duration_s": 0.001}],
     }
     calls: list[tuple[str, dict[str, Any]]] = [
-        ("source.open", {"cpu": 0, "streams": [stream]}),
+        ("source.open", {"cpus": [0], "streams": [stream]}),
         ("source.run", run),
     ]
     lines = [
