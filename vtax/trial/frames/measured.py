@@ -1,7 +1,9 @@
 """What a run of frames brought home, and how it is asked for."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
 from vtax.agent_api import (
     DropsReadAnswer,
@@ -28,6 +30,8 @@ PLAIN: Mechanism = "raw"
 """The mechanism that sends every frame by itself where it can."""
 GENERATOR: Mechanism = "pktgen"
 """The mechanism whose frames the kernel makes: none of them is a probe."""
+OWN_MECHANISMS: Sequence[Mechanism] = tuple(name for name in get_args(Mechanism) if name != GENERATOR)
+"""Those whose frames the agent makes. The generator is opened where it is named: it is everybody's."""
 
 
 @dataclass

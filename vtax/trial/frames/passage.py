@@ -34,10 +34,9 @@ from vtax.keys.frames import FrameSpec, strands_of
 from vtax.testbed.machines import Agent, turn_of
 from vtax.testbed.testbed import Testbed
 from vtax.trial.frames.answers import Received, Sent
+from vtax.trial.frames.measured import OWN_MECHANISMS
 from vtax.trial.path import PathFailed
 
-OWN_MECHANISMS: Sequence[Mechanism] = ("raw", "gso", "af_xdp")
-"""Those whose frames the agent makes. The kernel's generator is opened where it is named: it is everybody's."""
 READY_FRAMES = 200
 READY_FPS = 1000
 READY_LIMIT_S = 10.0

@@ -24,8 +24,8 @@ from vtax.keys.cell import Cell
 from vtax.keys.frames import FrameSpec
 from vtax.testbed.machines import Machines
 from vtax.testbed.settings import LocalSettings
-from vtax.trial.frames.measured import GENERATOR, PLAIN
-from vtax.trial.frames.passage import OWN_MECHANISMS, Passage
+from vtax.trial.frames.measured import GENERATOR, OWN_MECHANISMS, PLAIN
+from vtax.trial.frames.passage import Passage
 from vtax.workloads.forwarding.keys import Forwarding
 from vtax.workloads.forwarding.measure.path import forwarding_testbed
 

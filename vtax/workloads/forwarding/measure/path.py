@@ -15,8 +15,8 @@ from vtax.testbed.settings import LocalSettings
 from vtax.testbed.shared import shared
 from vtax.testbed.testbed import Testbed
 from vtax.trial.beside import Neighbours
-from vtax.trial.frames.measured import GENERATOR, PLAIN
-from vtax.trial.frames.passage import OWN_MECHANISMS, Passage
+from vtax.trial.frames.measured import GENERATOR, OWN_MECHANISMS, PLAIN
+from vtax.trial.frames.passage import Passage
 from vtax.trial.path import Path, PathFacts
 from vtax.trial.tracing.path import TracePath, router_trace_paths
 
